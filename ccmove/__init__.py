@@ -5,4 +5,4 @@ For Python: `ccmove.api`.
 __version__ = "0.1.0"
 
 # Versions of the client that the tests drive; tests/client/versions.txt holds the same.
-TESTED_WITH = ("2.1.326", "2.1.325", "2.1.92", "2.1.23")
+TESTED_WITH = ("2.1.327", "2.1.326", "2.1.92", "2.1.23")

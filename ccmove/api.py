@@ -3,13 +3,13 @@
     from ccmove.api import apply, plan_move, undo
 
     move = plan_move("/home/me/code/old", "/home/me/code/new")  # looks, changes nothing
-    print(move.preview.to_json()["changes"])
+    print(move.preview.changes)
     done = apply(move)  # all or nothing
     undo(done.backup)  # everything is back at the old path
 
 Paths are `str` or `os.PathLike`; options are those of the command line, by name, such
 as `only=True`. Whatever is in the way is a `CcmoveError` of `ccmove.errors`: `message`,
-`hints`, `exit_code`.
+`hints`, `exit_code`. `to_json(done)` is the object of `--json`.
 """
 
 import contextlib
@@ -28,6 +28,7 @@ from ccmove.commands.paths import Pair, resolve_pair
 from ccmove.errors import UsageError
 from ccmove.inspect.findings import Examination, examine
 from ccmove.inspect.survey import Project, Survey
+from ccmove.report.json import to_json as to_json
 from ccmove.report.result import Result
 from ccmove.run import rollback
 from ccmove.text import command_line

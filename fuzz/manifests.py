@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from ccmove.claude.reading import Document, Fingerprint
 from ccmove.errors import RefusedError, UnfinishedRunError
 from ccmove.plan.model import FolderHolds, Rename
 from ccmove.run import backups as backup
+from ccmove.run import codec, manifest
 from ccmove.run import journal as under_way
-from ccmove.run import manifest
 from ccmove.run.manifest import Content, Manifest, Recorded, Wrote, WroteHistory
 from fuzz.source import Source, document, text
 
@@ -47,23 +47,25 @@ ODD: tuple[Any, ...] = (
     "0" * 64, "\ud800",
 )  # fmt: skip
 PIECES = (
-    "$C", "$CONFIG", "$RUN", "~", STATE, HOME, "projects", "ccmove", "run", "backups", ID,
-    OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "", "settings.json",
-    "history.jsonl", "sessions-index.json", ".session-aliases",
-    "memory", "jobs", "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude",
+    "state", "config", "run", "backup", "home", "desktop", "folder 0", "folder 1", "folder 9",
+    "beside 0", "settings 0", "settings 1", "settings 9", "folder", STATE, HOME, "projects",
+    "ccmove", "backups", ID, OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "",
+    "settings.json", "history.jsonl", "sessions-index.json", ".session-aliases", "memory", "jobs",
+    "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude", ".claude/x", "/",
     "settings.local.json", "1.jsonl", "journal.json", "lock", "/etc", "/srv", "x", "\0", "\ud800",
-    "\udcff", "/nonexistent/code/my-app", "/nonexistent/code/new", ".ccmove-parked-0",
-    f".ccmove-{ID}-0", ".config/Claude/claude-code-sessions", "local_1.json", "/nonexistent/code",
+    "\udcff", "../..", "/nonexistent/code/new", ".ccmove-parked-0", f".ccmove-{ID}-0",
+    "local_1.json",
 )  # fmt: skip
 USUAL = (
-    "$CONFIG", "$C/history.jsonl", "$C/projects/-a", "$C/projects/-a/1.jsonl", "$RUN/aside/0",
-    "$RUN/parked/0", f"$C/ccmove/backups/{ID}/aside/0", "$C/projects/-a/sessions-index.json",
-    "$C/projects/-a/memory/MEMORY.md", "$C/projects/-a/.session-aliases", "$C/jobs/1/state.json",
-    "$C/plugins/installed_plugins.json", "$C/settings.json", "$C/ccmove/journal.json",
-    "/nonexistent/code/new", "/nonexistent/code/my-app/.mcp.json", "/nonexistent/code/other",
-    "/nonexistent/code/new/.claude/settings.json", "/nonexistent/code/.ccmove-parked-0",
-    f"{STATE}/skills/a", "$C/skills/a/.mcp.json",
-    f"{HOME}/.config/Claude/claude-code-sessions/a/local_1.json",
+    ("config",), ("state", "history.jsonl"), ("projects", "-a"), ("projects", "-a", "1.jsonl"),
+    ("run", "aside", "0"), ("run", "parked", "0"), ("backup", ID, "aside", "0"),
+    ("backup", OTHER_ID, "aside", "0"), ("projects", "-a", "sessions-index.json"),
+    ("projects", "-a", "memory", "MEMORY.md"), ("projects", "-a", ".session-aliases"),
+    ("state", "jobs", "1", "state.json"), ("state", "plugins", "installed_plugins.json"),
+    ("state", "settings.json"), ("state", "ccmove", "journal.json"), ("folder 0",), ("folder 1",),
+    ("beside 0", ".ccmove-parked-0"), ("settings 0", ".mcp.json"), ("state", "skills", "a"),
+    ("settings 1", ".claude", "settings.json"), ("desktop", "a", "local_1.json"), ("home",),
+    ("home", "code", "x"), ("/", "nonexistent", "code", "other"), ("/", "etc"), ("home", ".claude"),
 )  # fmt: skip
 
 
@@ -116,6 +118,12 @@ def _read_run(data: bytes) -> None:
             return
     assert found is not None
     _check_manifest(found, RUN)
+    places = {_spelled(path) for path in found.places}
+    for path in found.replaced:
+        is_history = path == LAYOUT.history
+        assert is_history or any(
+            _may_rewrite(_spelled(path), place, places) for place in REWRITABLE
+        )
     for path in found.staged:
         assert re.fullmatch(
             rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path))
@@ -159,6 +167,8 @@ def _sample(source: Source) -> dict[str, Any]:
 
 def _changed_manifest(source: Source) -> None:
     record: Any = _changed(source, _sample(source))
+    with suppress(AttributeError, IndexError, KeyError, TypeError):
+        _stage_what_is_written(record)
     if source.below(8) != 1:
         sign(record)
     identifier = record.get("id") if isinstance(record, dict) else None
@@ -168,11 +178,19 @@ def _changed_manifest(source: Source) -> None:
     )
 
 
+def _stage_what_is_written(record: Any) -> None:
+    """A forger sees to it that documents are staged where they are written."""
+    replaced = record["replaced"]
+    for row in record["operations"]:
+        if row.get("before") is not None and isinstance(replaced, list):
+            replaced[row["number"]] = row["path"]
+
+
 def _changed_run(source: Source) -> None:
     record: Any = _sample(source)
     if source.yes():
-        staged = f"{_path(source)}/.ccmove-{ID}-1" if source.below(4) else _path(source)
-        record |= {"operations": [], "staged": [f"$C/.ccmove-{ID}-0", staged]}
+        replaced = [["state", "history.jsonl"], _path(source)]
+        record |= {"operations": [], "replaced": replaced}
     if source.yes():
         record = _changed(source, record)
     _read_run(json.dumps(sign(record)).encode())
@@ -203,7 +221,7 @@ def _change(source: Source, record: Any, at: Place) -> None:
     for token in at[:-1]:
         record = record[token]
     way, value = source.below(8), record[at[-1]]
-    is_path = isinstance(value, str) and "/" in value
+    is_path = isinstance(value, list) and all(isinstance(v, str) for v in value)
     if way < 6:
         record[at[-1]] = _path(source) if is_path and way < 5 else _value(source)
     elif way == 6:
@@ -222,18 +240,18 @@ def _value(source: Source) -> Any:
     )
 
 
-def _path(source: Source) -> str:
+def _path(source: Source) -> list[str]:
     """One that a run may have written, perhaps with a piece more; or made of pieces
     alone.
     """
     way = source.below(4)
     if way == 0:
-        return source.pick(USUAL)
+        return list(source.pick(USUAL))
     if way == 1:
-        return "/".join(text(source, PIECES) for _ in range(1 + source.below(5)))
-    parts = source.pick(USUAL).split("/")
+        return [text(source, PIECES) for _ in range(1 + source.below(5))]
+    parts = list(source.pick(USUAL))
     parts.insert(source.below(len(parts) + 1), text(source, PIECES))
-    return "/".join(parts)
+    return parts
 
 
 # -- what may be in a manifest that is believed ----------------------------------------------------
@@ -277,9 +295,8 @@ def _check_manifest(found: Manifest, run: Path) -> None:
         for name in (project.source, project.target, *project.entries):
             assert name not in ("", ".", "..")
             assert "/" not in name
-    written = manifest.encode(found, manifest.Spelling(LAYOUT, run).write)
-    again = json.loads(json.dumps(manifest.sealed(written)))
-    assert manifest.from_json(again, LAYOUT, run) == found
+    again = json.loads(json.dumps(codec.to_json(found, LAYOUT, run)))
+    assert codec.from_json(again, LAYOUT, run) == found
     found.paths.map(STATE)
 
 

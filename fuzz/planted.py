@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ccmove.claude import naming as encoding
 from ccmove.rewrite import history, jsonspan, pathmap, splice
-from ccmove.run import manifest
+from ccmove.run import codec, roots
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]
@@ -37,13 +36,15 @@ def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, byt
         yield at, read(at, min(history.BLOCK, size - at))
 
 
-_read, _allowed = manifest.Spelling.read, manifest._allowed
+_is_name = roots.is_name
 
 
-def _with_dots(self: manifest.Spelling, text: str) -> Path:
-    """Without the look for `..` in what begins with `$C/`."""
-    state = dict(self.places)["$C"]
-    return state / text[3:] if text.startswith("$C/") else _read(self, text)
+def _is_name_or_up(value: object) -> bool:
+    return value == ".." or _is_name(value)
+
+
+# Whatever is below a root of the state.
+ANYWHERE: roots.Role = dict.fromkeys(("state", "projects", "run", "backup"), bool)
 
 
 BUGS: dict[str, dict[str, Bug]] = {
@@ -65,14 +66,14 @@ BUGS: dict[str, dict[str, Bug]] = {
     },
     "manifests": {
         "a path may lead up again": lambda patch: patch(
-            manifest.Spelling, "read", _with_dots
+            roots, "is_name", _is_name_or_up
         ),
         "any file may be rewritten": lambda patch: patch(
-            manifest, "_allowed", lambda *args: _allowed(*args) | {"other": "(?s:.*)"}
+            codec, "DOCUMENTS", {**codec.DOCUMENTS, "other": ANYWHERE}
         ),
-        "anything may be renamed": lambda patch: patch(manifest, "_KEPT", "(?s:.*)"),
+        "anything may be renamed": lambda patch: patch(roots, "MOVED", ANYWHERE),
         "a value may be anything": lambda patch: patch(
-            manifest, "_fits", lambda *_: True
+            codec, "_number", lambda value: value
         ),
     },
     "paths": {

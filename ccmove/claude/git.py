@@ -8,7 +8,6 @@ worktree has that of its repository in its file `.git`; after a rename `git work
 repair` fixes both.
 """
 
-import contextlib
 import os
 import re
 import subprocess
@@ -35,7 +34,10 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
 }
-_OWNER_AND_NAME = re.compile(r"[/:]([^/:]+)/([^/]+?)(?:\.git)?/?$")
+# In lines `remote.<name>.url <url>`.
+_OWNER_AND_NAME = re.compile(
+    r"^\S+ .*[/:]([^/:\n]+)/([^/\n]+?)(?:\.git)?/?$", re.MULTILINE
+)
 
 
 def superproject(folder: str) -> str | None:
@@ -43,26 +45,34 @@ def superproject(folder: str) -> str | None:
 
     Both of them name the other by a path, which only `git mv` keeps right.
     """
-    gitdir = os.path.normpath(os.path.join(folder, _gitdir(folder)))
-    above, modules, _ = gitdir.partition(MODULES)
+    gitdir = _gitdir(Path(folder))
+    above, modules, _ = str(gitdir).partition(MODULES)
     return above if modules else None
 
 
-def _gitdir(folder: str) -> str:
-    """What a `.git` that is a file points to; nothing where it is a directory."""
-    with contextlib.suppress(OSError, ValueError):
-        text = Path(folder, ".git").read_text(encoding="utf-8")
-        return text.removeprefix("gitdir:").strip()
-    return ""
+def _gitdir(folder: Path) -> Path | None:
+    """Where a `.git` that is a file points to; None where it is a directory."""
+    text = _text(folder / ".git")
+    if not text.startswith("gitdir:"):
+        return None
+    place = folder / text.removeprefix("gitdir:").strip()
+    return Path(os.path.normpath(place))
+
+
+def _text(path: Path) -> str:
+    """What git wrote into a small file; nothing where it can't be read."""
+    try:
+        return path.read_text("utf-8", "surrogateescape").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """What two checkouts of one repository have in common."""
 
-    remotes: frozenset[str] = (
-        frozenset()
-    )  # owner/name in lower case: hosts do not tell case apart
+    # owner/name in lower case: hosts do not tell case apart.
+    remotes: frozenset[str] = frozenset()
     roots: frozenset[str] = frozenset()  # the first commits of its history
 
     def __str__(self) -> str:
@@ -72,24 +82,29 @@ class Identity:
 
 def identity(folder: str) -> Identity:
     """The repository whose checkout the folder is; empty when it is none."""
-    if not os.path.lexists(os.path.join(folder, ".git")):
+    if not os.path.lexists(f"{folder}/.git"):
         return Identity()  # a subfolder is not the repository that it is in
-    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
-    found = [_OWNER_AND_NAME.search(url.partition(" ")[2]) for url in urls.split("\n")]
-    remotes = frozenset(f"{parts[1]}/{parts[2]}".lower() for parts in found if parts)
-    if ask(folder, "rev-parse", "--is-shallow-repository") != "false\n":
+    remotes = _remotes(folder)
+    shallow = ask(folder, "rev-parse", "--is-shallow-repository")
+    if shallow != "false\n":
         return Identity(remotes)  # its oldest commit is not the first
     roots = ask(folder, "rev-list", "--max-parents=0", "HEAD") or ""
     return Identity(remotes, frozenset(roots.split()))
 
 
+def _remotes(folder: str) -> frozenset[str]:
+    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
+    names = _OWNER_AND_NAME.findall(urls)
+    return frozenset(f"{owner}/{name}".lower() for owner, name in names)
+
+
 def reflog(folder: str) -> list[tuple[int, str]]:
-    """What HEAD went through in this very checkout,
-    the oldest first: when, in ns, and what.
+    """What HEAD went through in this very checkout, the oldest first:
+    when, in ns, and what.
     """
-    log = (ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or "").splitlines()
-    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in reversed(log)]
-    return [(int(entry[1]) * 1_000_000_000, entry[2]) for entry in found if entry]
+    log = ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or ""
+    entries = re.findall(r"^HEAD@\{(\d+)\} (.*)$", log, re.MULTILINE)
+    return [(int(when) * 1_000_000_000, what) for when, what in reversed(entries)]
 
 
 def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
@@ -114,41 +129,48 @@ def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
     """What fixes the worktrees of the folder after this move;
     None when nothing is broken.
     """
-    if (
-        folder / ".git"
-    ).is_file():  # it is itself a worktree: its repository knows the old place
-        record = folder / _text(folder / ".git").removeprefix("gitdir: ")
-        if not paths.named_in(_text(record / "gitdir")):
-            return None
-        return _command(record.parent.parent.parent, str(folder))
-    records = sorted(folder.glob(".git/worktrees/*/gitdir"))
-    trees = [Path(record.parent, _text(record)).parent for record in records]
-    moved = [new for tree in trees if (new := paths.map(str(tree))) is not None]
-    if not moved and not any(paths.named_in(_text(tree / ".git")) for tree in trees):
+    record = _gitdir(folder)
+    if record is None:
+        return _repair_from_repository(folder, paths)
+    # It is itself a worktree: its repository knows the old place.
+    if not paths.named_in(_text(record / "gitdir")):
+        return None
+    return _command(record.parent.parent.parent, str(folder))
+
+
+def _repair_from_repository(folder: Path, paths: PathMap) -> list[str] | None:
+    """The same for the repository: its worktrees moved along, or know its old place."""
+    moved = []
+    is_broken = False
+    for record in sorted(folder.glob(".git/worktrees/*/gitdir")):
+        worktree = record.parent / _text(record)  # its file .git
+        new = paths.map(str(worktree.parent))
+        if new is not None:
+            moved.append(new)
+        elif paths.named_in(_text(worktree)):
+            is_broken = True
+    if not moved and not is_broken:
         return None
     return _command(folder, *filter(os.path.isdir, moved))
 
 
-def _command(repository: Path, *worktrees: str) -> list[str]:
+def _command(repository: str | Path, *worktrees: str) -> list[str]:
     return ["git", "-C", str(repository), "worktree", "repair", *worktrees]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="surrogateescape").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
     """Repair the worktrees of every folder that was renamed;
     for what can't be, the command.
     """
-    inside = [path for path in projects if paths.reversed().covers(path)]
-    for folder in dict.fromkeys([*(new for _, new in paths.moves), *inside]):
+    folders = [new for _, new in paths.moves]
+    folders += filter(paths.reversed().covers, projects)
+    for folder in dict.fromkeys(folders):
         try:
             command = repair_command(Path(folder), paths)
         except OSError:  # the move is done by now: no failure here may say otherwise
-            command = _command(Path(folder))
-        if command and ask(command[2], *command[3:], timeout=REPAIRING) is None:
+            command = _command(folder)
+        if command is None:
+            continue
+        answer = ask(folder, *command[1:], timeout=REPAIRING)
+        if answer is None:
             yield run(*command, text="git's worktrees could not be repaired; run")

@@ -25,13 +25,12 @@ class _Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of one state. `config_dir` is real;
-    the config file may be a link elsewhere.
-    """
+    """The places of one state. `config_dir` is real; the config file may be a link."""
 
     config_dir: Path
     config_file: Path  # as the client composes it; its lock is beside this
     home: Path
+    given: str | None = None  # as `--config-dir` names it, for commands to type
 
     history = _Place("history.jsonl")
     sessions = _Place("sessions")
@@ -43,23 +42,22 @@ class Layout:
     lock = _Place("ccmove", "lock")
     journal = _Place("ccmove", "journal.json")
     backups = _Place("ccmove", "backups")
-    ledger = _Place(
-        "ccmove", "ledger.json"
-    )  # what pruned backups told of whose sessions are
+    # What pruned backups told of whose sessions are.
+    ledger = _Place("ccmove", "ledger.json")
     run = _Place("ccmove", "run")  # of a run under way, which becomes its backup
     unfinished = _Place("ccmove", "unfinished")  # runs that could not be rolled back
 
     @cached_property
     def projects(self) -> Path:
         """The directory of all projects; it may be a link to what is the user's own."""
-        return Path(os.path.realpath(self.config_dir / "projects"))
+        return _real(self.config_dir / "projects")
 
     @property
     def real_config_file(self) -> Path:
         """The file behind the link, which is the one to replace:
         the link stays a link.
         """
-        return Path(os.path.realpath(self.config_file))
+        return _real(self.config_file)
 
     @property
     def client_locks(self) -> tuple[Path, ...]:
@@ -72,28 +70,30 @@ class Layout:
     @property
     def desktop_sessions(self) -> Path:
         base = desktop_data(self.home, os.environ)
-        return Path(os.path.realpath(base / "Claude" / "claude-code-sessions"))
+        return _real(base / "Claude" / "claude-code-sessions")
 
 
 def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
     """The layout for `--config-dir`, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
-    home = Path(os.path.realpath(os.path.expanduser("~")))
-    chosen = config_dir or environ.get("CLAUDE_CONFIG_DIR") or ""
-    usual = Path(os.path.realpath(home / ".claude"))
-    directory = Path(os.path.realpath(chosen)) if chosen else usual
-    legacy, inside = directory / ".config.json", directory / ".claude.json"
-    config_file = home / ".claude.json"
-    if size_of(legacy) > 0:
-        config_file = legacy
-    elif chosen and (directory != usual or is_there(inside)):
-        config_file = inside
-    return Layout(directory, config_file, home)
+    home = _real(Path.home())
+    usual = _real(home / ".claude")
+    chosen = config_dir or environ.get("CLAUDE_CONFIG_DIR")
+    directory = _real(chosen) if chosen else usual
+    config_file = directory / ".config.json"  # of old installs
+    if size_of(config_file) == 0:
+        config_file = directory / ".claude.json"
+        is_usual = directory == usual and not is_there(config_file)
+        if is_usual or not chosen:
+            config_file = home / ".claude.json"
+    return Layout(directory, config_file, home, config_dir)
+
+
+def _real(path: str | Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def size_of(path: Path) -> int:
-    """How large a file is; 0 where that can't be told,
-    which whoever reads it will say.
-    """
+    """How large a file is; 0 where that can't be told: whoever reads it will say."""
     try:
         return os.stat(path).st_size
     except OSError:

@@ -1,14 +1,19 @@
 """Is Claude Code running there? Told from `$C/sessions/<pid>.json`
 and from the process table.
+
+What the records mean was seen with 2.1.325 and later on Linux, with the Windows client
+under Wine, and for macOS read in its program: docs/claude-state.md, docs/windows.md.
 """
 
 import contextlib
 import json
 import os
+import re
 import socket
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from os.path import basename
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -18,15 +23,33 @@ from ccmove.rewrite.pathmap import client_spelling, tail_below
 from ccmove.system import WINDOWS
 
 HAS_PROC = not WINDOWS and os.path.exists("/proc/self/stat")
+# What a look at a process raises that ended meanwhile, or is another user's.
+_CLOSED: tuple[type[Exception], ...] = (OSError,)
 if not HAS_PROC:
     import psutil
-# What a look at a process raises that ended meanwhile, or is another user's.
-_CLOSED: tuple[type[Exception], ...] = (
-    (OSError,) if HAS_PROC else (OSError, psutil.Error)
-)
-Processes = Mapping[
-    int, tuple[str, str | float]
-]  # name and start: as /proc says, or in seconds
+
+    _CLOSED = (OSError, psutil.Error)
+# Of /proc/<pid>/stat: the name, which may hold anything, and the start; a zombie has
+# ended.
+_STAT = re.compile(r"\d+ \((.*)\) [^ZX] (?:\S+ ){18}(\d+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One that runs; it may be another one than that which had its pid before."""
+
+    name: str
+    started: str | float  # as /proc says, or in seconds
+
+    def began_at(self, noted: object) -> bool:
+        """Whether a record's `procStart` is its start; what is not said may be."""
+        if isinstance(self.started, str):
+            return str(noted or "") in ("", self.started)
+        seconds = noted_start(str(noted))
+        return seconds is None or abs(self.started - seconds) < 2
+
+
+Processes = dict[int, Process]  # by pid
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +61,8 @@ class LiveSession:
     pid: int
     folder: str
     session: str | None = None
-    last_written: float | None = (
-        None  # its record, where the pid is none of this machine's
-    )
+    # When its record was written, where the pid is none of this machine's.
+    last_written: float | None = None
 
     @property
     def is_elsewhere(self) -> bool:
@@ -49,55 +71,58 @@ class LiveSession:
         """
         return self.last_written is not None
 
+    def is_in(self, folders: list[str]) -> bool:
+        return any(tail_below(self.folder, base) is not None for base in folders)
+
 
 def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
     """Clients that run, or may run elsewhere, in one of `folders` or below one."""
     processes = _processes()
-    found: dict[
-        tuple[int, bool], LiveSession
-    ] = {}  # a pid elsewhere is another process
-    for session in [*_registered(layout, processes), *_unregistered(processes)]:
-        key = session.pid, session.is_elsewhere
-        if any(tail_below(session.folder, base) is not None for base in folders):
-            found.setdefault(key, session)
-    return list(found.values())
+    sessions: dict[tuple[int, bool], LiveSession] = {}
+    for session in (*_registered(layout, processes), *_unregistered(processes)):
+        if session.is_in(folders):  # a pid elsewhere is another process
+            sessions.setdefault((session.pid, session.is_elsewhere), session)
+    return list(sessions.values())
 
 
 def daemon_is_running(layout: Layout) -> bool:
     """Whether the client's background daemon owns its job files right now."""
     record = _record(layout.daemon_lock)
-    return bool(record) and _is_alive(record, _processes())
+    return _is_alive(record, _processes())
 
 
 def desktop_app_is_running() -> bool:
     """Whether the desktop app runs: it rewrites its files from memory."""
-    names = {name for name, _ in _processes().values()}
+    names = {process.name for process in _processes().values()}
     return not names.isdisjoint(("claude-desktop", "Claude", "Claude.exe"))
 
 
 def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
+    """A record is a session if its process runs here, or can't be checked from here.
+
+    Of another machine or container a pid says nothing, be there such a process here or
+    not: clients since about 2.1.250 note their pid domain (docs/claude-state.md).
+    """
     here = _pid_domain()
     for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
-            # beside a session's file there are others, such as <pid>.<hex>.key
-            continue
-        record = _record(layout.sessions / name)
-        pid, folder, session = (
-            record.get("pid"),
-            record.get("cwd"),
-            record.get("sessionId"),
-        )
+            continue  # beside a session's file there are others, as <pid>.<hex>.key
+        file = layout.sessions / name
+        record = _record(file)
+        pid = record.get("pid")
+        folder = record.get("cwd")
+        session = record.get("sessionId")
         if not isinstance(pid, int) or not isinstance(folder, str):
             continue
-        found = LiveSession(pid, folder, session if isinstance(session, str) else None)
+        if not isinstance(session, str):
+            session = None
         domain = record.get("pidDomain")
         if isinstance(domain, str) and domain != here:
             with contextlib.suppress(FileNotFoundError):  # it has just ended
-                yield replace(
-                    found, last_written=os.lstat(layout.sessions / name).st_mtime
-                )
+                written = os.lstat(file).st_mtime
+                yield LiveSession(pid, folder, session, written)
         elif _is_alive(record, processes):
-            yield found
+            yield LiveSession(pid, folder, session)
 
 
 def _record(path: Path) -> dict[str, object]:
@@ -113,49 +138,54 @@ def _record(path: Path) -> dict[str, object]:
 
 
 def _is_alive(record: dict[str, object], processes: Processes) -> bool:
-    """A process with that id runs and, where it is known, started at that very time."""
-    pid, noted = record.get("pid"), str(record.get("procStart") or "")
+    """A process with that pid runs and, where both are known, began at the noted time.
+
+    Pids are used again; Wine gives the same few all the time (docs/windows.md).
+    """
+    pid = record.get("pid")
     if type(pid) is not int or pid not in processes:
         return False
-    _, started = processes[pid]
-    if isinstance(started, str):
-        return noted in ("", started)
-    when = noted_start(noted)
-    return when is None or abs(started - when) < 2
+    return processes[pid].began_at(record.get("procStart"))
 
 
 def noted_start(text: str) -> float | None:
-    """`procStart` of a client on Windows (100 ns from 1601) or macOS (`ps -o lstart`,
-    UTC).
+    """`procStart` in seconds: on Windows 100 ns from 1601, on macOS `ps -o lstart` in
+    UTC; None for anything else.
     """
     with contextlib.suppress(ValueError):
         if not text.isdigit():
-            return (
-                datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
-                .replace(tzinfo=UTC)
-                .timestamp()
-            )
+            when = datetime.strptime(f"{text} +0000", "%a %b %d %H:%M:%S %Y %z")
+            return when.timestamp()
         if int(text) < 3 * 10**17:  # the client, too, takes more for another count
             return int(text) / 10**7 - 11_644_473_600
     return None
 
 
 def _unregistered(processes: Processes) -> Iterator[LiveSession]:
-    """Processes named claude with their folders: older clients register nowhere."""
-    for pid, (name, _) in processes.items():
-        if name.removesuffix(".exe") in ("claude", "node"):
-            with contextlib.suppress(*_CLOSED):
-                command, folder = _command_and_folder(pid)
-                if _is_claude(command):
-                    yield LiveSession(pid, client_spelling(folder))
+    """A process of the client counts by its folder: 2.1.23 registers nowhere
+    (docs/claude-state.md).
+    """
+    for pid, process in processes.items():
+        if process.name.removesuffix(".exe") not in ("claude", "node"):
+            continue
+        with contextlib.suppress(*_CLOSED):
+            if _is_claude(*_first_words(pid)):
+                yield LiveSession(pid, client_spelling(_folder(pid)))
 
 
-def _is_claude(command: list[str]) -> bool:
-    program, *words = [word.strip() for word in (*command[:3], "")]
-    script = next((word for word in words if not word.startswith("-")), "")
-    runs_script = os.path.basename(script) == "claude" or "claude-code" in script
-    name = os.path.basename(program).removesuffix(".exe")
-    return name == "claude" or (name == "node" and runs_script)
+def _is_claude(program: str, *words: str) -> bool:
+    """A program named claude is the client, and node with the client's script.
+
+    From about 2.1.113 on it is a program of its own; 2.1.92 and older run with node,
+    whose options may stand before the script.
+    """
+    name = basename(program).removesuffix(".exe")
+    if name != "node":
+        return name == "claude"
+    for script in words:
+        if not script.startswith("-"):
+            return basename(script) == "claude" or "claude-code" in script
+    return False
 
 
 def _pid_domain() -> str:
@@ -179,42 +209,41 @@ def _processes() -> Processes:
     return dict(_of_proc() if HAS_PROC else _of_psutil())
 
 
-def _of_proc() -> Iterator[tuple[int, tuple[str, str]]]:
+def _of_proc() -> Iterator[tuple[int, Process]]:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            start, _, told = _told(pid, "stat").rpartition(
-                ")"
-            )  # a name may hold anything
-            state, *more = told.split()
-            if state not in "ZX":
-                yield int(pid), (start.partition("(")[2], more[18])
+            if stat := _STAT.match(_content(pid, "stat")):
+                yield int(pid), Process(stat[1], stat[2])
 
 
-def _of_psutil() -> Iterator[tuple[int, tuple[str, float]]]:
+def _of_psutil() -> Iterator[tuple[int, Process]]:
     for process in psutil.process_iter():
         with contextlib.suppress(*_CLOSED):
-            program = ""
-            with contextlib.suppress(
-                psutil.AccessDenied
-            ):  # of another user, or with more rights
-                program = (process.cmdline() or [""])[0]
             if process.status() != psutil.STATUS_ZOMBIE:
-                yield process.pid, (os.path.basename(program), process.create_time())
+                name = basename(_first_words(process.pid)[0])
+                yield process.pid, Process(name, process.create_time())
 
 
-def _command_and_folder(pid: int) -> tuple[list[str], str]:
-    """How a process was started and where it works,
-    which the kernel marks when it was removed.
-    """
+def _first_words(pid: int) -> list[str]:
+    """How a process was started; nothing for another user's, or with more rights."""
+    if HAS_PROC:
+        words = _content(pid, "cmdline").split("\0")
+    else:
+        try:
+            words = psutil.Process(pid).cmdline()
+        except psutil.AccessDenied:
+            words = []
+    return [word.strip() for word in words[:3]] or [""]
+
+
+def _folder(pid: int) -> str:
+    """Where a process works; the kernel marks a folder that was removed."""
     if not HAS_PROC:
-        process = psutil.Process(pid)
-        return process.cmdline(), process.cwd()
+        return psutil.Process(pid).cwd()
     folder = os.readlink(f"/proc/{pid}/cwd")
-    is_there = os.path.isdir(folder)
-    command = _told(pid, "cmdline").split("\0")
-    return command, folder if is_there else folder.removesuffix(" (deleted)")
+    return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
 
 
-def _told(pid: object, name: str) -> str:
+def _content(pid: object, name: str) -> str:
     with open(f"/proc/{pid}/{name}", "rb") as file:
         return os.fsdecode(file.read(1 << 16))

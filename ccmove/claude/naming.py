@@ -35,10 +35,9 @@ def uncut(path: str) -> str:
 @lru_cache(maxsize=4096)
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
-    spellings = _spellings(path)
-    names = [
-        name for spelling in spellings for name in (encode(spelling), uncut(spelling))
-    ]
+    names: list[str] = []
+    for spelling in _spellings(path):
+        names += encode(spelling), uncut(spelling)
     return tuple(dict.fromkeys(names))
 
 
@@ -62,23 +61,24 @@ def may_be_name_of(name: str, path: str) -> bool:
     After the first 200 units of a long path some clients wrote a suffix that we can't
     compute.
     """
-    start, has_suffix = (
-        name[:LONGEST_NAME],
-        _SUFFIX.fullmatch(name[LONGEST_NAME:]) is not None,
-    )
-    long = (full for full in map(uncut, _spellings(path)) if len(full) > LONGEST_NAME)
-    is_cut = has_suffix and any(full.startswith(start) for full in long)
-    return is_cut or name in possible_names(path)
+    if name in possible_names(path):
+        return True
+    suffix = _SUFFIX.fullmatch(name, LONGEST_NAME)
+    if suffix is None:
+        return False
+    start = name[:LONGEST_NAME]
+    names = [uncut(spelling) for spelling in _spellings(path)]
+    return any(full.startswith(start) and full != start for full in names)
 
 
 def sieve(*paths: str) -> Callable[[str], bool]:
-    """A test whether a name could be of one of `paths`,
-    or of something below. Never a proof.
+    """A test whether a name could be of one of `paths`, or of something below.
+    Never a proof.
     """
-    starts = tuple(
-        name[:LONGEST_NAME] for path in paths for name in possible_names(path)
-    )
-    return lambda name: name.startswith(starts)
+    starts: list[str] = []
+    for path in paths:
+        starts += [name[:LONGEST_NAME] for name in possible_names(path)]
+    return lambda name: name.startswith(tuple(starts))
 
 
 def _spellings(path: str) -> tuple[str, str]:

@@ -36,7 +36,8 @@ from ccmove.claude.state import (
     ProjectDirectory,
     State,
 )
-from ccmove.rewrite.pathmap import PathMap, is_windows, native
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import is_windows, native
 
 BY_TRANSCRIPTS = "its transcripts"
 BY_NAME = "its name, which nobody else claims"
@@ -178,9 +179,7 @@ class Owners:
     def _refuse_links(self) -> None:
         """Neither a directory that is moved nor where it goes may be a link."""
         projects = self.state.layout.projects
-        known = {old for old, _ in self.paths.moves}
-        known.update(path for path, _ in self.listed)
-        for path in sorted(known):
+        for path, _ in sorted({*self.paths.moves, *self.listed}):
             new = self.paths.map(path)
             if new is None:
                 continue
@@ -212,7 +211,13 @@ class Owners:
         return is_other and bool(self.exists(old))
 
     def session_owner(self, directory: str, item: Item) -> str | None:
-        """Whose a transcript is, or None when it goes with its directory."""
+        """A session is the path's that it names if that encodes to its directory; None
+        when it goes with the directory.
+
+        That is the client's own rule (docs/claude-state.md): after two moves a
+        transcript still names a path of long ago. Where one of our moves brought it,
+        that says whose it is.
+        """
         moved_here = self.ledger.entries.get((directory, item.name))
         if moved_here is not None or item.path is None:
             return moved_here
@@ -221,12 +226,17 @@ class Owners:
         return item.path
 
     def claims_without_sessions(self, directory: ProjectDirectory) -> dict[str, str]:
-        """Who has a claim on a directory in which no session is somebody's."""
+        """A directory without sessions of somebody's is who is listed for it, else who
+        asks by name, else whose stale entry it has, else the one folder's of its name.
+
+        No client decides this; tests/claude/test_owners.py has the table. An entry
+        whose folder is gone keeps nothing from who asks.
+        """
         listed = self._listed_for(directory)
         claims = [claim for claim in listed if self._is_in_use(claim[0])]
         if not claims:
             claims = self._asking_for(directory)
-        if not claims:  # stale entries are common, and keep nothing from others
+        if not claims:
             claims = self._stale(directory, listed)
         if not claims:
             claims = self._by_folder(directory)
@@ -250,9 +260,8 @@ class Owners:
 
     def _by_folder(self, directory: ProjectDirectory) -> list[Claim]:
         """The one existing folder of this name: Claude Code would find it there."""
-        anchor = directory.path.anchor
-        folders = [*_folders_named(directory.name, anchor)]
-        return [(folders[0], BY_FOLDER)] if len(folders) == 1 else []
+        folders = [*_folders_named(directory.name, directory.path.anchor)]
+        return _claims(folders, BY_FOLDER) if len(folders) == 1 else []
 
     def _is_in_use(self, path: str) -> bool:
         """Whether a path that is listed counts: it moves, or is there."""
@@ -305,11 +314,12 @@ class Holding:
     @cached_property
     def ranked(self) -> tuple[str, ...]:
         """The paths with a claim, those with a folder first."""
-        is_gone = {path: self.owners.exists(path) is False for path in self.claims}
-        return tuple(sorted(self.claims, key=lambda path: (is_gone[path], path)))
+        return tuple(sorted(sorted(self.claims), key=self.is_gone))
 
     def owner(self, item: Item) -> str | None:
-        """Whose an entry is; None when it is nobody's."""
+        """An entry is its session's owner's, else the only claimant's; None when it is
+        nobody's.
+        """
         owner = self.owner_of_session.get(session_of(item.name))
         if owner is None and len(self.claims) == 1:
             return next(iter(self.claims))
@@ -338,8 +348,10 @@ class Holding:
 
     @cached_property
     def along(self) -> list[str]:
-        """Paths whose folder is gone: the client showed their sessions to the only
-        other claimant, with whom they move.
+        """Paths whose folder is gone move with the only other claimant.
+
+        The client shows a session to whoever shares its directory once the folder that
+        it names is gone: tests/client/test_conversations.py, "same encoded name".
         """
         gone = [path for path in self.staying if self.is_gone(path)]
         if len(self.moving) != 1 or gone != self.staying:

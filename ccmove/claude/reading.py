@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
+from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at
 from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
 from ccmove.text import readable_size
 
@@ -61,31 +61,38 @@ def directory(path: Path) -> Iterator[Folder]:
 
 
 def _enter(parent: int | None, path: Path, flags: int) -> int | None:
+    """Open the next directory on the way; a link is refused by its path."""
     name = str(path) if parent is None else path.name
     try:
         if not WINDOWS:
             return os.open(name, flags, dir_fd=parent)
-        found = os.lstat(name)
-        if is_link(found) or not stat.S_ISDIR(found.st_mode):
-            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        _look_at_directory(name)
     except OSError as error:
         error.filename = str(path)
         # Asked for a directory, Linux says of a link that it is not one.
-        if error.errno == errno.ENOTDIR and is_link(os.lstat(name, dir_fd=parent)):
+        is_other = error.errno == errno.ENOTDIR
+        if is_other and is_link(os.lstat(name, dir_fd=parent)):
             raise LinkError(path) from None
         raise
     return None
 
 
+def _look_at_directory(path: str) -> None:
+    status = os.lstat(path)
+    if is_link(status) or not stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+
 def _complete(error: OSError, directory: Path) -> None:
     """Calls relative to a descriptor know the last name only;
-    the second of two is the inner.
+    the second of two is the inner. An absolute one stays as it is.
     """
-    if isinstance(error.filename2, str) and not os.path.isabs(error.filename2):
-        error.filename2 = str(directory / error.filename2)
-    else:  # an absolute one stays as it is
-        name = error.filename if isinstance(error.filename, str) else ""
-        error.filename = str(directory / name)
+    inner = error.filename2
+    if isinstance(inner, str) and not os.path.isabs(inner):
+        error.filename2 = str(directory / inner)
+        return
+    name = error.filename if isinstance(error.filename, str) else ""
+    error.filename = str(directory / name)
 
 
 def open_file(path: Path) -> int:
@@ -130,9 +137,8 @@ def open_regular(path: Path) -> BinaryIO | None:
     except OSError as error:
         if error.errno in _GONE:
             return None
-        if error.errno == errno.ENXIO or os.path.isdir(
-            path
-        ):  # a socket; a directory of Windows
+        # A socket; a directory of Windows.
+        if error.errno == errno.ENXIO or os.path.isdir(path):
             raise refusal from None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -185,10 +191,9 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
     with opened as file:
         seen = Fingerprint.of(os.fstat(file.fileno()))
         if seen.size > largest:
-            what = (
-                f"{path} is larger than {readable_size(largest)}, which can't be right"
-            )
-            raise RefusedError(what, run("ls", "-l", path, text="look at it"))
+            limit = readable_size(largest)
+            what = f"{path} is larger than {limit}, which can't be right"
+            raise RefusedError(what, look_at(path))
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
         raise StaleLookError(f"{path} changed while it was read", again("try again"))
@@ -197,9 +202,7 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
 
 @contextlib.contextmanager
 def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
-    """How to read the history, and what it is now;
-    without one it is as if it were empty.
-    """
+    """How to read the history, and what it is now; one that is missing is empty."""
     opened = open_regular(path)
     if opened is None:
         yield lambda _offset, _length: b"", Fingerprint(0, 0, 0)
@@ -274,13 +277,11 @@ def beside(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
         raise errors[0]
 
 
-def sha256_of(path: Path, size: int = sys.maxsize) -> str:
-    """The hash of a file, or of its first `size` bytes as far as it goes;
-    a link is refused.
-    """
+def sha256_of(path: Path) -> str:
+    """The hash of a file; a link is refused."""
     digest = hashlib.sha256()
     with open(open_file(path), "rb") as file:
-        add_to_hash(digest, reader(file), 0, size)
+        add_to_hash(digest, reader(file), 0, sys.maxsize)
     return digest.hexdigest()
 
 

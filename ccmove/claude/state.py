@@ -8,7 +8,6 @@ only once.
 
 import contextlib
 import errno
-import itertools
 import json
 import os
 import re
@@ -16,8 +15,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import may_be_name_of
@@ -25,7 +25,7 @@ from ccmove.claude.reading import Document, directory, open_history, read_docume
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import is_windows, native
+from ccmove.rewrite.windows import is_windows, native
 from ccmove.system import Folder
 
 INDEX = "sessions-index.json"
@@ -34,41 +34,41 @@ POINTER = "bridge-pointer.json"
 MEMORY = "memory"
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
+# What took its place, if anything did, is none.
+_NO_FILE_ANY_MORE = errno.ENOENT, errno.ELOOP, errno.ENXIO
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
-REMEMBERS_SINCE = (
-    2,
-    1,
-    268,
-)  # a session repeats its system prompt, which names its folders
+# Since then a session repeats its system prompt, which names its folders.
+REMEMBERS_SINCE = 2, 1, 268
 
 
-def _recorded(fd: int) -> tuple[str | None, int, bool]:
-    """The project path that a transcript names, by the client's own rule; its size;
-    whether the last client that wrote it records its system prompt.
-    """
-    with open(fd, "rb", buffering=TAIL // 4) as file:
-        size = os.fstat(fd).st_size
-        file.seek(max(0, size - TAIL))
-        tail = file.read(TAIL)
-        file.seek(0)
-        versions = _VERSION.findall(tail)
-        remembers = bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
-        if b"relocatedCwd" in tail:
-            for line in reversed(tail.split(b"\n")):
-                path = (
-                    _string(line, "relocatedCwd")
-                    if b'"type":"relocated"' in line
-                    else None
-                )
-                if path is not None:
-                    return path, size, remembers
-        left = HEAD
-        while left > 0 and (line := file.readline(left)):
-            left -= len(line)
-            if b'"cwd"' in line and (path := _string(line, "cwd")) is not None:
-                return path, size, remembers
-        return None, size, remembers
+Tick = Callable[[int, int], None]  # bytes that were read, and how many there are
+
+
+def _remembers(tail: bytes) -> bool:
+    versions = _VERSION.findall(tail)
+    return bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
+
+
+def _relocated(tail: bytes) -> str | None:
+    """Where `/cd` took the session the last time."""
+    if b"relocatedCwd" not in tail:
+        return None
+    for line in reversed(tail.split(b"\n")):
+        if b'"type":"relocated"' in line:
+            path = _string(line, "relocatedCwd")
+            if path is not None:
+                return path
+    return None
+
+
+def _first_folder(file: BinaryIO) -> str | None:
+    left = HEAD
+    while left > 0 and (line := file.readline(left)):
+        left -= len(line)
+        if b'"cwd"' in line and (path := _string(line, "cwd")) is not None:
+            return path
+    return None
 
 
 def _string(line: bytes, key: str) -> str | None:
@@ -79,7 +79,7 @@ def _string(line: bytes, key: str) -> str | None:
     return native(value) if isinstance(value, str) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Item:
     """One entry of a project directory; a transcript also has the path it names."""
 
@@ -109,53 +109,58 @@ class ProjectDirectory:
         return tuple(item for item in self.items if item.is_transcript)
 
     def named_paths(self) -> set[str]:
-        """Paths named by transcripts or the index that
-        really encode to this directory.
-        """
-        named = {item.path for item in self.transcripts if item.path is not None}
-        return {
-            path for path in named | self.index_paths if may_be_name_of(self.name, path)
-        }
+        """Paths of transcripts or the index that really encode to this directory."""
+        paths = {item.path for item in self.transcripts if item.path is not None}
+        paths |= self.index_paths
+        return {path for path in paths if may_be_name_of(self.name, path)}
 
 
 def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
-    is_dir = entry.is_dir(follow_symlinks=False)
-    if not entry.name.endswith(".jsonl") or not entry.is_file(follow_symlinks=False):
-        return Item(entry.name, is_dir)
+    name = entry.name
+    is_file = entry.is_file(follow_symlinks=False)
+    if not is_file or not name.endswith(".jsonl"):
+        return Item(name, entry.is_dir(follow_symlinks=False))
     try:
-        fd = parent.open(entry.name)
+        fd = parent.open(name)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
-            return Item(entry.name, is_dir)  # it went, or something else took its place
+        if error.errno in _NO_FILE_ANY_MORE:
+            return Item(name, is_dir=False)
         raise
-    return Item(entry.name, is_dir, *_recorded(fd))
+    with open(fd, "rb", buffering=TAIL // 4) as file:
+        return _transcript(name, file)
 
 
-def _index_paths(index: Document | None) -> frozenset[str]:
+def _transcript(name: str, file: BinaryIO) -> Item:
+    """With the project path that it names, by the client's own rule."""
+    size = os.fstat(file.fileno()).st_size
+    start = max(0, size - TAIL)
+    file.seek(start)
+    tail = file.read()
+    path = _relocated(tail)
+    if path is None:
+        file.seek(0)
+        path = _first_folder(file)
+    return Item(name, False, path, size, _remembers(tail))
+
+
+def _index_paths(text: str) -> frozenset[str]:
     """The project paths that an index names; none when it is not an index."""
     try:
-        root = parse(index.text).value if index is not None else None
+        root = parse(text).value
     except NotJsonError:
         return frozenset()
-    entries = get(root, "entries")
-    records = (root, *(entries if isinstance(entries, list) else ()))
-    found = [
-        get(root, "originalPath"),
-        *(get(record, "projectPath") for record in records),
-    ]
-    return frozenset(native(value) for value in found if isinstance(value, str))
+    records = [root, *_list(get(root, "entries"))]
+    values = [get(record, "projectPath") for record in records]
+    values.append(get(root, "originalPath"))
+    return frozenset(_paths(values))
 
 
 class State:
     """What one look at a config directory found."""
 
-    def __init__(
-        self, layout: Layout, tick: Callable[[int, int], None] | None = None
-    ) -> None:
+    def __init__(self, layout: Layout, tick: Tick | None = None) -> None:
         self.layout = layout
-        self._tick = (
-            tick  # told how many bytes of the history were read, and how many there are
-        )
+        self._tick = tick  # told while the history is read
         self.directory = cache(self._look_into)  # a project directory, by its name
         self.document = cache(read_document)  # a small file, by its path
         self.closed: list[Path] = []  # project directories that can't be read
@@ -167,38 +172,35 @@ class State:
         try:
             yield
         except (CcmoveError, NotJsonError, OSError) as error:
-            self.problems[str(file)] = (
-                describe(error).removeprefix(str(file)).lstrip(": ")
-            )
+            what = describe(error)
+            self.problems[str(file)] = what.removeprefix(str(file)).lstrip(": ")
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
         """Names of the project directories; links are not among them."""
         projects = self.layout.projects
         try:
-            with directory(projects) as found, found.scan() as entries:
-                return tuple(
-                    sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
-                )
+            with directory(projects) as folder, folder.scan() as entries:
+                names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
         except FileNotFoundError:
             return ()
         except NotADirectoryError:
-            raise RefusedError(
-                f"{projects} is not a directory", look_at(projects)
-            ) from None
+            what = f"{projects} is not a directory"
+            raise RefusedError(what, look_at(projects)) from None
+        return tuple(sorted(names))
 
     def _look_into(self, name: str) -> ProjectDirectory:
         """Its entries and the paths they name."""
         path = self.layout.projects / name
-        with directory(path) as found, found.scan() as entries:
-            items = tuple(
-                sorted((_item(found, entry) for entry in entries), key=lambda i: i.name)
-            )
+        with directory(path) as folder, folder.scan() as entries:
+            items = sorted(_item(folder, entry) for entry in entries)
         try:
             index = self.document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
-        return ProjectDirectory(name, path, items, _index_paths(index), index)
+        text = index.text if index else ""
+        paths = _index_paths(text)
+        return ProjectDirectory(name, path, tuple(items), paths, index)
 
     def readable(self, names: Iterable[str]) -> Iterator[ProjectDirectory]:
         """Those of the project directories that are not closed to us;
@@ -211,13 +213,13 @@ class State:
                 self.closed.append(self.layout.projects / name)
 
     def known_paths(self, *, history: bool = True) -> set[str]:
-        """Every project path that the config file,
-        the history or a project directory names.
-        """
-        known = {*self.config_paths, *(self.prompts if history else ())}
-        return known.union(
-            *(d.named_paths() for d in self.readable(self.directory_names))
-        )
+        """Every path that the config file, the history or a project directory names."""
+        paths = set(self.config_paths)
+        if history:
+            paths.update(self.prompts)
+        for project in self.readable(self.directory_names):
+            paths |= project.named_paths()
+        return paths
 
     @cached_property
     def config(self) -> Document | None:
@@ -240,15 +242,12 @@ class State:
 
     @cached_property
     def config_paths(self) -> tuple[str, ...]:
-        return tuple(
-            dict.fromkeys(map(native, members(self.config_values, "projects")))
-        )
+        keys = members(self.config_values, "projects")
+        return tuple(dict.fromkeys(map(native, keys)))
 
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
-        """Of every `project` in the history: how many lines,
-        and the newest in ns or 0.
-        """
+        """Of every `project` in the history: how many lines, the newest in ns or 0."""
         with open_history(self.layout.history) as (read, seen):
             counted = count_prompts(read, seen.size, self._tick)
         return {native(path): count for path, count in counted.items()}
@@ -256,7 +255,7 @@ class State:
     @cached_property
     def repositories(self) -> dict[str, list[str]]:
         links = members(self.config_values, "githubRepoPaths")
-        return {name: list(_absolute_paths(listed)) for name, listed in links.items()}
+        return {name: _absolute_paths(values) for name, values in links.items()}
 
     @cached_property
     def named(self) -> dict[str, Counter[str]]:
@@ -264,30 +263,36 @@ class State:
         and how often each.
         """
         named: dict[str, Counter[str]] = defaultdict(Counter)
+        for place, numbers in (*self._main_lists(), *self._other_lists()):
+            for path, number in numbers.items():
+                named[path][place] += number
+        return dict(named)
+
+    def _main_lists(self) -> Iterator[tuple[str, dict[str, int]]]:
         with self.problems_of(self.layout.config_file):
-            for path in self.config_paths:
-                named[path]["config entry"] += 1
-            for path in itertools.chain(*self.repositories.values()):
-                named[path]["repo link"] += 1
+            yield "config entry", Counter(self.config_paths)
+            yield "repo link", Counter(chain(*self.repositories.values()))
         with self.problems_of(self.layout.history):
-            for path, (number, _) in self.prompts.items():
-                named[path]["prompt"] += number
+            yield "prompt", {path: number for path, (number, _) in self.prompts.items()}
+
+    def _other_lists(self) -> Iterator[tuple[str, dict[str, int]]]:
         with self.problems_of(self.layout.plugins):
-            for installs in members(_parsed(self.layout.plugins), "plugins").values():
-                listed = installs if isinstance(installs, list) else ()
-                for path in _absolute_paths(
-                    [get(install, "projectPath") for install in listed]
-                ):
-                    named[path]["plugin"] += 1
+            yield "plugin", Counter(_paths_of_plugins(self.layout.plugins))
         for file in sorted(self.layout.jobs.glob("*/state.json")):
             with self.problems_of(file):
-                job = _parsed(file)
-                folders = [
-                    get(job, key) for key in ("cwd", "originCwd", "worktreePath")
-                ]
-                for path in set(_absolute_paths(folders)):
-                    named[path]["background job"] += 1
-        return dict(named)
+                yield "background job", Counter(_folders_of_job(file))
+
+
+def _paths_of_plugins(file: Path) -> list[str]:
+    plugins = members(_parsed(file), "plugins")
+    installs = chain(*map(_list, plugins.values()))
+    return _absolute_paths([get(install, "projectPath") for install in installs])
+
+
+def _folders_of_job(file: Path) -> set[str]:
+    job = _parsed(file)
+    values = [get(job, key) for key in ("cwd", "originCwd", "worktreePath")]
+    return set(_absolute_paths(values))
 
 
 def is_of_session(name: str) -> bool:
@@ -329,7 +334,15 @@ def _parsed(file: Path) -> Any:
     return parse(document.text).value if document is not None else None
 
 
-def _absolute_paths(values: object) -> Iterator[str]:
-    for value in values if isinstance(values, list) else ():
-        if isinstance(value, str) and (value.startswith("/") or is_windows(value)):
-            yield native(value)
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _paths(values: list[object]) -> list[str]:
+    return [native(value) for value in values if isinstance(value, str)]
+
+
+def _absolute_paths(values: object) -> list[str]:
+    """Those of a list that are absolute paths; none when it is not a list."""
+    paths = _paths(_list(values))
+    return [path for path in paths if path.startswith("/") or is_windows(path)]

@@ -10,8 +10,7 @@ from ccmove.cli.options import flag
 from ccmove.commands import past
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.undo import undo
-from ccmove.report.inspect import Backups
-from ccmove.report.result import Result
+from ccmove.report.result import Backups, Result
 
 one_id = click.argument(
     "identifier", metavar="[ID]", required=False, shell_complete=options.backups

@@ -18,9 +18,9 @@ from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands.failures import as_our_own
 from ccmove.errors import CcmoveError, CommandLine, UsageError, again, in_words, run
 from ccmove.inspect.findings import Examination
-from ccmove.report import inspect, move
+from ccmove.report import doctor, listing, move
 from ccmove.report.console import Printer, Progress
-from ccmove.report.result import Moves, Result
+from ccmove.report.result import Backups, Moves, Result
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
@@ -28,10 +28,10 @@ from ccmove.text import printable
 SHOWN_BY: dict[type, Callable[[Any, Printer], object]] = {
     str: lambda text, printer: printer.out.write(text),  # such as help
     Result: move.show_result,
-    inspect.Listing: inspect.show_list,
-    inspect.Backups: inspect.show_backups,
-    Examination: inspect.show_examination,
-    inspect.Repair: inspect.show_repair,
+    listing.Listing: listing.show_list,
+    Backups: listing.show_backups,
+    Examination: doctor.show_examination,
+    doctor.Repair: doctor.show_repair,
 }
 
 
@@ -80,7 +80,7 @@ class Call:
         hints = error.hints or (error.usual,)
         return Result(
             error.status,
-            self.layout,
+            str(self.layout.config_dir) if self.layout else None,
             self.moves,
             error=error.message,
             hints=tuple(
@@ -125,7 +125,7 @@ def answer(app: click.Group, call: Call) -> Any:
         raise UsageError(
             message[:1].lower() + message[1:], run(*words, "--help")
         ) from None
-    if isinstance(result, Result | inspect.Backups):
+    if isinstance(result, Result | Backups):
         apply = again(without=["--dry-run"])
         apply_command = in_words(apply, call.line, call.printer.config_dir)[1]
         first = call.rolled_back or result.rolled_back

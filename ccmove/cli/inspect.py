@@ -21,8 +21,9 @@ from ccmove.commands.paths import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError, run
 from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
-from ccmove.report.console import Printer
-from ccmove.report.inspect import Listing, Repair, candidate_lines
+from ccmove.report.console import Line, Printer
+from ccmove.report.doctor import Repair, candidate_lines
+from ccmove.report.listing import Listing
 from ccmove.run.rollback import recover
 from ccmove.text import plural, printable
 
@@ -195,7 +196,7 @@ def ask(lost: list[Finding], printer: Printer) -> Chosen:
 def _where(finding: Finding, number: str, printer: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
-    lines = [
+    lines: list[Line] = [
         [("bold", f"{number}{finding.subject} is gone ({most}). Where is it now?")]
     ]
     for place, candidate in enumerate(finding.candidates, 1):

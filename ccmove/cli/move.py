@@ -67,4 +67,4 @@ def move_command(
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
-    return move(layout, pairs, asked, call.progress())
+    return move(layout, pairs, asked, call.progress(), call.rolled_back)

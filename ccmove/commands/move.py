@@ -1,24 +1,26 @@
 """Moves: check the paths, look, plan, and do it."""
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, Options
 from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.plan.model import Plan, Request
+from ccmove.errors import CcmoveError, NothingKnownError, UsageError, run
+from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import Tick, plan_move
-from ccmove.report.result import DONE, Result
+from ccmove.report.json import to_json, to_text
+from ccmove.report.result import Leftover, Result, leftover, preview_of
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.run.backups import all_backups, ledger_of
+from ccmove.run.backups import all_backups, ledger_of, replace_report
 from ccmove.run.preflight import preflight
-from ccmove.run.transaction import Progress, run_plan
+from ccmove.run.transaction import Outcome, Progress, run_plan
 
 
 def read_pairs(source: str) -> list[Pair]:
@@ -57,8 +59,12 @@ def move(
     pairs: list[Pair],
     options: MoveOptions,
     progress: Progress | None = None,
+    rolled_back: str | None = None,
 ) -> Result:
-    """Move the state of every pair in one transaction, or only plan it."""
+    """Move the state of every pair in one transaction, or only plan it.
+
+    `rolled_back` says what was done about an interrupted run before.
+    """
     paths.check_pairs(
         pairs, move_folder=options.move_folder, skip=options.skip_path_check
     )
@@ -81,9 +87,8 @@ def move(
         _refuse_unknown(layout, pairs, request, plan)
         return replace(plan, options=words)
 
-    result = carry_out(layout, make_plan, progress, options)
-    warnings += result.warnings
-    return replace(result, warnings=tuple(warnings))
+    said = Said(tuple(warnings), rolled_back)
+    return carry_out(layout, make_plan, options, said, progress)
 
 
 def _refuse_unknown(
@@ -136,27 +141,68 @@ def _moves_something(plan: Plan, old: str | None) -> bool:
     return bool(paths.at_or_below([old], moved))
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What there is to say before a plan is made."""
+
+    warnings: tuple[str, ...] = ()
+    rolled_back: str | None = None
+
+
 def carry_out(
     layout: Layout,
     make_plan: Callable[[], Plan],
-    progress: Progress | None,
     options: Options,
+    before: Said,
+    progress: Progress | None,
 ) -> Result:
     """Run what is planned, or only look whether it would be refused."""
+    results: list[Result] = []  # of the try that was complete, as its backup keeps it
+
+    def make_report(outcome: Outcome) -> bytes:
+        results.append(_done(layout, outcome, before))
+        return _report(results[-1])
+
     if options.dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        return Result("planned", layout, plan.moves, plan)
-    done = run_plan(layout, make_plan, full=options.hash, progress=progress)
-    plan = done.plan
-    folders = tuple((str(old), str(new)) for old, new in plan.folders)
-    moved = [project.new_path for project in plan.projects]
-    return Result(
-        DONE[plan.kind],
-        layout,
-        plan.moves,
-        plan,
-        done.identifier,
-        warnings=tuple(git.repair(PathMap(folders), moved)),
-        rolled_back=done.rolled_back,
+        preview = preview_of(plan, layout)
+        return replace(preview, warnings=before.warnings + preview.warnings)
+    done = run_plan(
+        layout, make_plan, make_report, full=options.hash, progress=progress
     )
+    if done.identifier is None:
+        return _done(layout, done, before)
+    result = results[-1]
+    unrepaired = tuple(_repair_worktrees(layout, done.plan))
+    if unrepaired:
+        result = replace(result, left_alone=result.left_alone + unrepaired)
+        with contextlib.suppress(OSError, CcmoveError):  # the run itself is done
+            replace_report(layout, done.identifier, _report(result))
+    return result
+
+
+def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
+    preview = preview_of(outcome.plan, layout)
+    return replace(
+        preview,
+        status="undone" if preview.is_undo else "moved",
+        backup=outcome.identifier,
+        warnings=before.warnings + preview.warnings,
+        rolled_back=before.rolled_back or outcome.rolled_back,
+    )
+
+
+def _report(result: Result) -> bytes:
+    return to_text(to_json(result)).encode()
+
+
+def _repair_worktrees(layout: Layout, plan: Plan) -> Iterator[Leftover]:
+    """Let git repair the worktrees of each folder that was renamed; what it can't is
+    still to do.
+    """
+    folders = tuple((str(old), str(new)) for old, new in plan.folders)
+    projects = [project.new_path for project in plan.projects]
+    for hint in git.repair(PathMap(folders), projects):
+        _, _, repository, *_ = hint.command
+        yield leftover(LeftAlone(repository, hint.text, hint.command), layout)

@@ -15,7 +15,6 @@ from ccmove.claude.owners import folder_exists
 from ccmove.claude.state import State
 from ccmove.commands.options import Options
 from ccmove.errors import (
-    Hint,
     NothingKnownError,
     RefusedError,
     UsageError,
@@ -23,7 +22,8 @@ from ccmove.errors import (
     look_at,
     run,
 )
-from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
+from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
+from ccmove.rewrite.windows import is_windows
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
@@ -219,14 +219,14 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-def refuse_live(layout: Layout, folders: list[str], options: Options) -> list[Hint]:
+def refuse_live(layout: Layout, folders: list[str], options: Options) -> list[str]:
     """Refuse while a client runs in one of these folders;
     where that is allowed, say it.
     """
     sessions = live_sessions(layout, folders)
     lines = [_who_runs(session) for session in sessions]
     if options.allow_live or not sessions:
-        return [Hint(line) for line in lines]
+        return lines
     hints = [again("exit it (/exit), then")]
     if all(session.is_elsewhere for session in sessions):
         hints.append(again("only if it is not running any more", ["--allow-live"]))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there
-from ccmove.commands.move import carry_out, reading
+from ccmove.commands.move import Said, carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import CcmoveError, Hint, NothingKnownError, run
@@ -43,17 +43,21 @@ def undo(
     rolled_back = recover(layout, progress, dry_run=options.dry_run)
     is_that_one = interrupted is not None and (part is None or part in interrupted.id)
     if rolled_back and is_that_one:
-        return Result("recovered", layout, rolled_back=rolled_back)
+        directory = str(layout.config_dir)
+        return Result("recovered", directory, rolled_back=rolled_back)
     try:
-        result = _undo(layout, part, options, progress)
+        return _undo(layout, part, options, progress, rolled_back)
     except CcmoveError as error:
         error.rolled_back = rolled_back
         raise
-    return replace(result, rolled_back=rolled_back or result.rolled_back)
 
 
 def _undo(
-    layout: Layout, part: str | None, options: UndoOptions, progress: Progress | None
+    layout: Layout,
+    part: str | None,
+    options: UndoOptions,
+    progress: Progress | None,
+    rolled_back: str | None,
 ) -> Result:
     """Look, plan and do it; who plans again under the lock looks again, too."""
     manifest = to_undo(layout, part)
@@ -71,10 +75,9 @@ def _undo(
             seen = to_undo(layout, manifest.id)
         return plan_undo(layout, seen, merge=merge, tick=tick)
 
-    result = carry_out(layout, make_plan, progress, options)
-    warnings += result.warnings
-    again = move_again(layout, manifest)
-    return replace(result, warnings=tuple(warnings), move_again=again)
+    said = Said(tuple(warnings), rolled_back)
+    result = carry_out(layout, make_plan, options, said, progress)
+    return replace(result, move_again=move_again(layout, manifest))
 
 
 def to_undo(layout: Layout, part: str | None) -> Manifest:

@@ -23,11 +23,11 @@ from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnfinishedRunError
-from ccmove.inspect.backups import INTERRUPTED, list_backups
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import is_windows
+from ccmove.rewrite.windows import is_windows
+from ccmove.run.backups import SET_ASIDE, backup_ids
 from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size
@@ -81,6 +81,10 @@ class Finding:
     names: tuple[str, ...] = ()  # other names it can be asked for by
     candidates: tuple[Candidate, ...] = ()  # of a lost project, the best first
     along: str | None = None  # the lost project whose move fixes this one as well
+
+    @property
+    def means(self) -> str:
+        return KINDS[self.kind]
 
     @property
     def can_be_asked(self) -> bool:
@@ -198,12 +202,19 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     for file, what in survey.problems.items():
         look = command_line(["ls", "-ld", file])
         yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
-    for row in list_backups(layout, survey.backups):
-        if row.error not in (None, INTERRUPTED):
-            look = command("backups", row.id)
-            yield Finding(
-                "damaged-backup", f"run {row.id}", row.error, look, names=(row.id,)
-            )
+    for identifier, what in _damaged_backups(survey):
+        look = command("backups", identifier)
+        subject, names = f"run {identifier}", (identifier,)
+        yield Finding("damaged-backup", subject, what, look, names=names)
+
+
+def _damaged_backups(survey: Survey) -> Iterator[tuple[str, str]]:
+    """The IDs of runs that can't be undone any more, and why; the newest first."""
+    for identifier in reversed(backup_ids(survey.layout.unfinished)):
+        yield identifier, SET_ASIDE
+    for backup in reversed(survey.backups):
+        if backup.problem is not None:
+            yield backup.id, backup.problem.message
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:

@@ -1,5 +1,4 @@
-"""The other places that know a project's path: what is rewritten, and what only is
-named.
+"""The documents that know a project's path, and how each is rewritten.
 
 To teach ccmove a new file: a function in `rewrite/settings.py` that makes its new text,
 and a row in PLACES that says where the file is. Saving, staging, verifying, undoing and
@@ -15,13 +14,15 @@ from pathlib import Path, PurePath
 from ccmove.claude.git import repair_command
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
-from ccmove.claude.reading import names_in, read_document
-from ccmove.claude.state import MEMORY, State
+from ccmove.claude.naming import encode
+from ccmove.claude.reading import is_there, names_in, read_document
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, State
 from ccmove.errors import CcmoveError, LinkError, RefusedError, again, describe
-from ccmove.plan.model import LeftAlone, ProjectMove, Request
+from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.placing import Placer
+from ccmove.plan.portions import Portion
 from ccmove.plan.tree import ends_of
-from ccmove.rewrite import settings
+from ccmove.rewrite import config, index, lines, settings
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
@@ -29,7 +30,7 @@ from ccmove.system import looking_for
 from ccmove.text import plural
 
 Folder = tuple[str, str, Path]  # old path, new path, where it is now
-Row = tuple[Path, Rewrite]
+OtherFile = tuple[Path, Rewrite]
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 SETTINGS = ("settings.json", "settings.local.json")
@@ -61,14 +62,16 @@ class Place:
     def files(self, layout: Layout) -> list[Path]:
         """Where such files may be; no link is followed on the way."""
         first, *parts = PurePath(self.pattern).parts
-        found = [layout.projects if first == "projects" else layout.config_dir / first]
+        paths = [layout.config_dir / first]
+        if first == "projects":
+            paths = [layout.projects]
         for part in parts:
-            found = [
-                p / name
-                for p in found
-                for name in (names_in(p) if part == "*" else [part])
-            ]
-        return found
+            folders = paths
+            paths = []
+            for folder in folders:
+                names = names_in(folder) if part == "*" else [part]
+                paths += [folder / name for name in names]
+        return paths
 
 
 PLACES = [
@@ -81,64 +84,148 @@ PLACES = [
 ]
 
 
-def rewrite_others(
-    placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap
+# -- documents, each with its new text
+
+
+def rewrite_aliases(
+    placer: Placer, state: State, portions: Iterable[Portion], names: NameMap
 ) -> None:
-    """Plan the new texts of these files; what can't be read is left alone."""
-    for path, rewrite in rows:
-        try:
-            document = placer.state.document(path)
-            if document is not None:
-                placer.draft(path).text = rewrite(document.text, paths, names)
-        except (RefusedError, NotJsonError, OSError) as error:
-            if isinstance(error, LinkError) and path.is_relative_to(
-                placer.layout.config_dir
-            ):
-                raise
-            if isinstance(
-                error, PermissionError
-            ):  # it may be the directory that is closed
-                what = f"can't be read, and stays as it is: {error.strerror}"
-                placer.leave(Path(error.filename), what)
-            else:
-                placer.leave(
-                    path,
-                    f"can't be read as JSON, and stays as it is: {describe(error)}",
-                )
+    """Lines of any project's aliases that name a directory which gets another name.
 
-
-def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:
-    """Every file that may be there beside index,
-    history and config, and how it is rewritten.
+    The sessions of one that is split are in two directories then: both are named.
     """
-    running = daemon_is_running(layout)
+    parts = [portion for portion in portions if portion.kind == "split"]
+    projects = state.layout.projects
+    for name in state.directory_names:
+        file = projects / name / ALIASES
+        if not os.path.lexists(file):  # one that is closed to us stops nobody's move
+            continue
+        draft = placer.draft(file)
+        directories = draft.text.split("\n")
+        draft.text = lines.aliases(draft.text, names)
+        for part in parts:
+            if str(part.source) in directories:
+                line = f"{part.target}\n"
+                draft.text = lines.appended(draft.text, line)
+
+
+def rewrite_indexes(
+    placer: Placer, portions: Iterable[Portion], paths: PathMap, names: NameMap
+) -> None:
+    """The new paths in each index, without the entries of what leaves it."""
+    by_source: dict[Path, list[Portion]] = {}
+    for portion in portions:
+        by_source.setdefault(portion.source, []).append(portion)
+    for source, parts in by_source.items():
+        file = source / INDEX
+        if not is_there(file):
+            continue
+        draft = placer.draft(file)
+        try:
+            draft.text = _rewritten_index(draft.text, parts, paths, names)
+        except NotJsonError as error:
+            ends = file
+            if parts[0].kind == "rename":
+                ends = parts[0].target / INDEX
+            what = f"not valid JSON ({error}), and stays as it is"
+            what += "; Claude Code needs no index"
+            placer.leave(ends, what, "mv", "-n", str(ends), f"{ends}.old")
+
+
+def _rewritten_index(
+    text: str, parts: list[Portion], paths: PathMap, names: NameMap
+) -> str:
+    """An index says whose it is, and whose each session: of one who is there then.
+
+    It may name another path of the same encoded name, whose own sessions are gone.
+    """
+    holding = parts[0].holding
+    directory = holding.directory.name
+    residents = holding.remaining
+    for part in parts:
+        if part.kind == "split":
+            text = index.without(text, dict(part.index_entries))
+        elif part.kind == "rename":
+            residents = [new_path for _, new_path in part.pairs]
+
+    def resident(path: str) -> str | None:
+        new_path = paths.map(path)
+        is_at_home = (new_path or path) in residents
+        if is_at_home or encode(path) != directory:
+            return new_path
+        return residents[0] if residents else new_path
+
+    kinds = {part.kind for part in parts}
+    if kinds == {"split"}:
+        return index.with_owner(text, resident)
+    return index.rewritten(text, resident, names)
+
+
+def rewrite_config(placer: Placer, state: State, paths: PathMap) -> None:
+    if state.config is not None:
+        draft = placer.draft(state.config.path)
+        draft.text = config.rewritten(draft.text, paths)
+
+
+def rewrite_others(
+    placer: Placer, files: Iterable[OtherFile], paths: PathMap, names: NameMap
+) -> None:
+    """The new texts of these files; what can't be read is left alone."""
+    for path, rewrite in files:
+        try:
+            if placer.state.document(path) is not None:
+                draft = placer.draft(path)
+                draft.text = rewrite(draft.text, paths, names)
+        except PermissionError as error:  # it may be the directory that is closed
+            what = f"can't be read, and stays as it is: {error.strerror}"
+            placer.leave(Path(error.filename), what)
+        except (RefusedError, NotJsonError, OSError) as error:
+            is_of_state = path.is_relative_to(placer.layout.config_dir)
+            if isinstance(error, LinkError) and is_of_state:
+                raise
+            what = f"can't be read as JSON, and stays as it is: {describe(error)}"
+            placer.leave(path, what)
+
+
+def other_files(
+    layout: Layout, request: Request, folders: Iterable[Folder]
+) -> Iterator[OtherFile]:
+    """Every file that may be there beside index, history and config, and how it is
+    rewritten.
+    """
+    has_daemon = daemon_is_running(layout)
     for place in PLACES:
-        if not (place.of_daemon and running):
-            yield from ((path, place.rewrite) for path in place.files(layout))
+        if place.of_daemon and has_daemon:
+            continue
+        for path in place.files(layout):
+            yield path, place.rewrite
     if request.project_files:
         for _, _, folder in folders:
-            yield from (
-                (path, settings.project_file) for path in project_files(layout, folder)
-            )
+            for path in project_files(layout, folder):
+                yield path, settings.project_file
     if request.desktop:
-        if desktop_app_is_running():
-            raise RefusedError(
-                "the desktop app is running and would undo the change",
-                again("quit it, then try again"),
-            )
+        _refuse_desktop_app()
         for path in desktop_files(layout):
             yield path, settings.desktop
+
+
+def _refuse_desktop_app() -> None:
+    if desktop_app_is_running():
+        raise RefusedError(
+            "the desktop app is running and would undo the change",
+            again("quit it, then try again"),
+        )
 
 
 def project_files(layout: Layout, folder: Path) -> list[Path]:
     """Claude Code's files in a project that may hold paths;
     the home's `.claude` is the state.
     """
-    is_home = is_state(layout, folder / ".claude")
-    names = [
-        name for name in PROJECT_FILES if not (is_home and name.startswith(".claude/"))
-    ]
-    return [folder / name for name in names]
+    files = [folder / name for name in PROJECT_FILES]
+    own = folder / ".claude"
+    if is_state(layout, own):
+        return [file for file in files if file.parent != own]
+    return files
 
 
 def is_state(layout: Layout, path: Path) -> bool:
@@ -152,15 +239,14 @@ def desktop_files(layout: Layout) -> list[Path]:
     return sorted(root.rglob("local_*.json")) if root.is_dir() else []
 
 
-def moved_folders(request: Request, projects: Iterable[ProjectMove]) -> list[Folder]:
-    """The folders of the move and of every project in it,
-    as far as they are on disk.
-    """
-    pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
-    folders = {
-        pair: Path(pair[0] if request.move_folder else pair[1]) for pair in pairs
-    }
-    return [(*pair, path) for pair, path in folders.items() if os.path.isdir(path)]
+def moved_folders(pairs: Iterable[tuple[str, str]], *, at_old: bool) -> list[Folder]:
+    """Those of the folders that are on disk, `at_old` while they are to be renamed."""
+    folders = []
+    for old, new in dict.fromkeys(pairs):
+        here = Path(old if at_old else new)
+        if os.path.isdir(here):
+            folders.append((old, new, here))
+    return folders
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from ccmove.claude.reading import open_regular
 from ccmove.errors import StaleLookError, again
-from ccmove.rewrite.pathmap import is_windows
+from ccmove.rewrite.windows import is_windows
 from ccmove.system import NOT_IN_NAMES
 
 LONGEST_NAME = 255  # bytes, on every file system that is in use
@@ -30,8 +30,7 @@ _BESIDE = re.compile(r" \(from [^/]+\)(?=(?:\.[^.]*)?\Z)")
 class Relation(Enum):
     """What the one that is moved is to the one that is there."""
 
-    EQUAL = "equal"
-    BEGINNING = "all of it is in the other one"
+    BEGINNING = "all of it is in the other one: it is equal, or its beginning"
     LONGER = "it has all that the other one has, and more"
     DIFFERENT = "different"
 
@@ -44,7 +43,7 @@ def relation(moved: Path, there: Path) -> Relation:
     if kinds == {stat.S_IFREG}:
         return _relation_of_files(moved, there)
     if kinds == {stat.S_IFLNK} and _lead_to_one(moved, there):
-        return Relation.EQUAL
+        return Relation.BEGINNING
     return Relation.DIFFERENT
 
 
@@ -57,22 +56,16 @@ def _relation_of_files(moved: Path, there: Path) -> Relation:
     other_size = os.lstat(there).st_size
     if not _begin_alike(moved, there, min(size, other_size)):
         return Relation.DIFFERENT
-    return _by_size(size, other_size)
+    return Relation.LONGER if size > other_size else Relation.BEGINNING
 
 
 def relation_of_texts(moved: bytes, there: bytes) -> Relation:
     """The same for texts that are planned."""
-    shorter = min(len(moved), len(there))
-    if moved[:shorter] != there[:shorter]:
-        return Relation.DIFFERENT
-    return _by_size(len(moved), len(there))
-
-
-def _by_size(moved: int, there: int) -> Relation:
-    """Of two that begin alike, up to the end of the shorter one."""
-    if moved == there:
-        return Relation.EQUAL
-    return Relation.LONGER if moved > there else Relation.BEGINNING
+    if there.startswith(moved):
+        return Relation.BEGINNING
+    if moved.startswith(there):
+        return Relation.LONGER
+    return Relation.DIFFERENT
 
 
 def _lead_to_one(link: Path, other: Path) -> bool:

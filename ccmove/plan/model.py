@@ -8,37 +8,16 @@ a run does it, and a manifest is the same list with what recognises each.
 """
 
 import hashlib
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
-from typing import Annotated
+from pathlib import Path
 
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Rule, Scan
-from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.rewrite.pathmap import PathMap
 
 # begins the name of a project folder that steps aside for another
 PARKED = ".ccmove-parked-"
-
-
-def is_name(text: str) -> bool:
-    return PurePath(text).name == text and "\0" not in text and text not in ("", "..")
-
-
-def is_inside(text: str) -> bool:
-    return ".." not in PurePath(text).parts and not PurePath(text).anchor
-
-
-def _is_hex(text: str) -> bool:
-    return re.fullmatch("[0-9a-f]{16}", text) is not None
-
-
-# What is read back from a backup must satisfy these.
-Movable = Annotated[str, lambda path: not is_root(path) and "\0" not in path]
-Name = Annotated[str, is_name]
-Mode = Annotated[int, range(0o10000).__contains__]
-Inside = Annotated[str, is_inside]
-Option = Annotated[str, re.compile("(--)?[a-z]+(-[a-z]+)*").fullmatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +30,8 @@ class Request:
     desktop: bool = False
     move_folder: bool = False
     merge: bool = False  # also with another project
-    folders: tuple[
-        tuple[str, str], ...
-    ] = ()  # the same paths as the system spells them
+    # The same paths as the system spells them:
+    folders: tuple[tuple[str, str], ...] = ()
 
     @property
     def on_disk(self) -> tuple[tuple[str, str], ...]:
@@ -80,13 +58,17 @@ class ProjectMove:
 
     path: str  # the project's folder before
     new_path: str
-    source: Name  # of directories under `projects`
-    target: Name
-    kind: Annotated[str, ("rename", "merge", "same", "split").__contains__]
-    entries: tuple[Name, ...]  # what of the directory moves; for a rename all of it
-    notes: tuple[Inside, ...] = ()  # files among it that belong to no session
+    source: str  # of directories under `projects`
+    target: str
+    kind: str  # rename, merge, same or split
+    entries: tuple[str, ...]  # what of the directory moves; for a rename all of it
+    notes: tuple[str, ...] = ()  # files among it that belong to no session
     transcripts: int = 0
     size: int = 0
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        return self.path, self.new_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +77,7 @@ class Own:
 
     path: str
     sessions: tuple[str, ...] = ()
-    notes: tuple[Inside, ...] = ()  # files of its directory that belong to no session
+    notes: tuple[str, ...] = ()  # files of its directory that belong to no session
     config: str = ""  # the JSON text of its entry in the config file
 
 
@@ -137,7 +119,7 @@ class Holds:
     it or, where it has none, of the files at any depth.
     """
 
-    names: tuple[Inside, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +138,7 @@ class FolderHolds:
 
     device: int
     inode: int
-    entries: tuple[tuple[Inside, str, int, int], ...]  # name, kind, size, mtime
+    entries: tuple[tuple[str, str, int, int], ...]  # name, kind, size, mtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +153,7 @@ class Rename:
 @dataclass(frozen=True, slots=True)
 class Mkdir:
     path: Path
-    mode: Mode
+    mode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,38 +176,37 @@ Operation = Write | WriteHistory | Rename | Mkdir
 class Undertaking:
     """What a run is about: its plan says it, and so does the manifest."""
 
-    kind: Annotated[str, ("move", "undo").__contains__]
-    moves: tuple[tuple[Movable, Movable], ...]
+    kind: str  # move or undo
+    moves: tuple[tuple[str, str], ...]
     # Projects below an OLD that stay where they are:
     kept: tuple[str, ...] = ()
     projects: tuple[ProjectMove, ...] = ()
     # What was known at or below a NEW before:
     own: tuple[Own, ...] = ()
     # Of the prompts that were at a NEW before, what each is known again by:
-    prompts_at_new: tuple[Annotated[str, _is_hex], ...] = ()
+    prompts_at_new: tuple[str, ...] = ()
     # Project folders that are renamed as well:
     folders: tuple[tuple[Path, Path], ...] = ()
     # Project folders in which settings may be rewritten:
     places: tuple[Path, ...] = ()
     undoes: str | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
-    options: tuple[Option, ...] = ()
-    # What is told again later. Each NEW with sessions of its own, and how many:
-    merged: tuple[tuple[str, int], ...] = ()
-    left_alone: tuple[LeftAlone, ...] = ()
-    warnings: tuple[str, ...] = ()
-    # Sessions whose client recorded its system prompt, which names OLD:
-    remembering: int = 0
-    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
+    options: tuple[str, ...] = ()
 
     @property
     def paths(self) -> PathMap:
         """The moves; projects that are in none of them come along by themselves."""
         asked = PathMap(self.moves, frozenset(self.kept))
-        pairs = [(move.path, move.new_path) for move in self.projects]
-        along = [pair for pair in pairs if not asked.covers(pair[0])]
-        alone = frozenset(path for path, _ in along)
-        return PathMap((*self.moves, *along), asked.kept, alone)
+        return with_those_along(asked, [move.pair for move in self.projects])
+
+
+def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:
+    """The moves, and each of these pairs that is in none of them: it comes along alone,
+    without what is below it.
+    """
+    along = [pair for pair in pairs if not asked.covers(pair[0])]
+    alone = frozenset(path for path, _ in along)
+    return PathMap((*asked.moves, *along), asked.kept, alone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +219,14 @@ class Plan(Undertaking):
     # Files that something was decided from, as they were looked at.
     seen: tuple[tuple[Path, Fingerprint], ...] = ()
     notes_moved: tuple[MovedNote, ...] = ()
+    # What is told, and kept in the report. Each NEW with sessions of its own, and how
+    # many:
+    merged: tuple[tuple[str, int], ...] = ()
+    left_alone: tuple[LeftAlone, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # Sessions whose client recorded its system prompt, which names OLD:
+    remembering: int = 0
+    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:

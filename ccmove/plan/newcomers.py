@@ -1,20 +1,33 @@
 """Who is at the path that sessions are brought to? A twin, or another project, refuses.
 
-One check for everything that brings sessions to a path.
+One check for everything that brings sessions to a path. What is known there before a
+run is noted: an undo leaves that where it is.
 """
 
 import contextlib
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.git import Identity, identity, reflog
-from ccmove.claude.owners import Holding, Owners
-from ccmove.claude.state import Item, State
+from ccmove.claude.naming import possible_names
+from ccmove.claude.owners import Holding, Owners, session_of
+from ccmove.claude.state import (
+    Item,
+    ProjectDirectory,
+    State,
+    is_of_session,
+    notes_among,
+)
 from ccmove.errors import RefusedError, again, run
-from ccmove.plan.model import ProjectMove
+from ccmove.plan.model import Own, ProjectMove
+from ccmove.rewrite import config
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import native
 from ccmove.text import plural
+
+Entry = tuple[str, str]  # the name of a project directory, and a name in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +164,83 @@ def identity_of(state: State, path: str) -> Identity:
         return folder
     links = state.repositories.items()
     return Identity(frozenset(name.lower() for name, paths in links if path in paths))
+
+
+# -- what NEW has before
+
+
+def what_new_has(
+    state: State, paths: PathMap, prompts: Iterable[str], projects: list[ProjectMove]
+) -> Iterator[Own]:
+    """A row for each path that is known at or below a NEW and does not leave it.
+
+    `prompts` are the paths at NEW that the history names.
+    """
+    known_paths = _known_at_new(state, paths, prompts)
+    arriving = {move.new_path for move in projects}
+    candidates = known_paths | arriving
+    leaving = set(_entries_of(projects))
+    there = set(state.directory_names)
+    settings = _settings(state)
+    for path in sorted(candidates):
+        if paths.covers(path):
+            continue  # it leaves
+        names = there.intersection(possible_names(path))
+        directories = map(state.directory, sorted(names))
+        own = _own_at(path, directories, leaving)
+        has_something = own.sessions or own.notes
+        if has_something or path in known_paths:
+            entry = settings.get(path, "")
+            yield replace(own, config=entry)
+
+
+def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[str]:
+    """Paths at or below a NEW that config file, history or a directory names."""
+    at_new = PathMap(tuple((new, new) for _, new in paths.moves))
+    candidates = {*state.config_paths, *prompts}
+    candidates.update(_paths_of_directories(state, at_new))
+    return set(filter(at_new.covers, candidates))
+
+
+def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
+    """What project directories name whose own name is at or below a NEW."""
+    starts: tuple[str, ...] = ()
+    for new, _ in at_new.moves:
+        starts += possible_names(new)
+    names = (name for name in state.directory_names if name.startswith(starts))
+    for directory in state.readable(names):
+        yield from directory.named_paths()
+
+
+def _settings(state: State) -> dict[str, str]:
+    """The JSON text of each entry of the config file, by its path."""
+    if state.config is None:
+        return {}
+    entries = config.entries(state.config.text)
+    return {native(path): entry for path, entry in entries.items()}
+
+
+def _entries_of(projects: list[ProjectMove]) -> Iterator[Entry]:
+    """What the run takes out of project directories."""
+    for move in projects:
+        for name in move.entries:
+            yield move.source, name
+
+
+def _own_at(
+    path: str, directories: Iterable[ProjectDirectory], leaving: set[Entry]
+) -> Own:
+    """The sessions and notes that stay in the directories of one path."""
+    sessions: dict[str, None] = {}
+    notes = []
+    for directory in directories:
+        staying = []
+        for item in directory.items:
+            entry = directory.name, item.name
+            if entry in leaving:
+                continue
+            staying.append(item)
+            if is_of_session(item.name):
+                sessions[session_of(item.name)] = None
+        notes += notes_among(directory.path, staying)
+    return Own(path, tuple(sessions), tuple(notes))

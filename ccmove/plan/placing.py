@@ -11,7 +11,7 @@ same one.
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -19,13 +19,11 @@ from ccmove.claude.reading import (
     Document,
     Fingerprint,
     ignores_case,
-    is_there,
-    names_in,
 )
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, State
 from ccmove.errors import RefusedError, StaleLookError, again, look_at, run
 from ccmove.plan.meeting import Relation, names_beside, relation, relation_of_texts
-from ccmove.plan.model import LeftAlone, MovedNote, Operation, Write, WriteHistory
+from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -54,32 +52,38 @@ class Draft:
         return self.document is not None and self.after != self.document.data
 
 
+@dataclass(eq=False)
 class Placer:
     """Plans the operations that bring things together;
     a session that went on in two files is a conflict.
     """
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.layout = state.layout
+    state: State
+    conflicts: list[Move] = field(default_factory=list)
+    left_alone: list[LeftAlone] = field(default_factory=list)
+    # Project directory on disk -> last part of the path whose data is in it.
+    came_from: dict[Path, str] = field(default_factory=dict)
+    # Where both stay: the name that they had, and the one of the moved one.
+    kept_beside: list[Move] = field(default_factory=list)
+    # Files that were compared or read.
+    seen: dict[Path, Fingerprint] = field(default_factory=dict)
+    _drafts: dict[Path, Draft] = field(default_factory=dict)  # by where each is now
+    _made: dict[Path, Draft] = field(default_factory=dict)  # by where each will be
+    _numbers: Iterator[int] = field(default_factory=count)  # of what is set aside
+
+    def __post_init__(self) -> None:
+        self.layout = self.state.layout
         self.projects = self.layout.projects
         self.tree = Tree(ignores_case=ignores_case(self.projects))
-        self.conflicts: list[tuple[Path, Path]] = []
-        self.left_alone: list[LeftAlone] = []
-        # Project directory on disk -> last part of the path whose data is in it.
-        self.came_from: dict[Path, str] = {}
-        # Where both stay: the name that they had, and the one of the moved one.
-        self.kept_beside: list[tuple[Path, Path]] = []
-        self._drafts: dict[Path, Draft] = {}  # by where each document is now
-        self._made: dict[Path, Draft] = {}  # by where each will be
-        self.seen: dict[Path, Fingerprint] = {}  # files that were compared or read
-        self._set_aside = count()
 
     def leave(self, path: Path, what: str, *command: str) -> None:
         """It stays as it is, and is named."""
         self.left_alone.append(LeftAlone(str(path), what, command))
 
+    # -- documents
+
     def draft(self, path: Path) -> Draft:
+        """The text that is planned for the document that is at `path` now."""
         if path not in self._drafts:
             document = self.needed(path)
             self._drafts[path] = Draft(document.text, document)
@@ -92,38 +96,45 @@ class Placer:
         return document
 
     def draft_at(self, path: Path) -> Draft | None:
-        """The draft of the file that will be at `path`;
-        None when that is not a regular file.
+        """The draft of the file that will be at `path`; None when that is not a
+        regular file.
         """
         now = self.tree.now(path)
         if now is None:
             return self._made.get(path)
         return self.draft(now) if is_file(now) else None
 
+    def changes(self, path: Path) -> bool:
+        """Whether the file that is at `path` now gets other content."""
+        draft = self._drafts.get(path)
+        return draft is not None and draft.changes_something
+
     def add(self, text: str, source: Path, final: Path, mode: int) -> None:
         """A text from `source` is made a file at `final`, or joins the one that will be
         there; where that is another one, both stay.
         """
-        if self._add_lacking(text, final) or self._has_text(text, final):
+        if self._add_lacking(text, final):
             return
-        place = final
+        if self._has_text(text, final):
+            return
+        file = final
         names = self._names_beside(source, final)
-        while self.tree.has(place):
-            place = next(names)
-            if self._has_text(text, place):
+        while self.tree.has(file):
+            file = next(names)
+            if self._has_text(text, file):
                 return
-        self.tree.add_file(place)
-        self._made[place] = Draft(text, mode=mode)
-        if place != final:
-            self.kept_beside.append((final, place))
+        self.tree.add_file(file)
+        self._made[file] = Draft(text, mode=mode)
+        if file != final:
+            self.kept_beside.append((final, file))
 
-    def _has_text(self, text: str, place: Path) -> bool:
-        """Whether the file that will be at `place` has all of the text;
-        one that is the beginning of it gets the rest.
+    def _has_text(self, text: str, file: Path) -> bool:
+        """Whether what will be at `file` has all of the text; what is the beginning of
+        it gets the rest.
         """
-        if self._is_empty(place):
-            self.set_aside(place)
-        there = self.draft_at(place) if self.tree.has(place) else None
+        if self._is_empty(file):
+            self.set_aside(file)
+        there = self.draft_at(file) if self.tree.has(file) else None
         if there is None:
             return False
         if text.startswith(there.text):
@@ -134,79 +145,113 @@ class Placer:
         """All of it in order: what the client has locks for comes first, files that are
         made come last, with their directories there.
         """
-        replaced: list[Write | WriteHistory] = [*self.writes()]
-        if prompts and prompts.scan.lines:
-            replaced.append(prompts)
-        replaced.sort(key=lambda op: isinstance(op, Write) and not op.is_locked)
-        made = [
-            Write(path, path, self._place(path), None, draft.after, mode=draft.mode)
-            for path, draft in self._made.items()
-        ]
-        return (*replaced, *self.tree.operations, *made)
+        locked: list[Write | WriteHistory] = []
+        others = []
+        for write in self.writes():
+            if write.is_locked:
+                locked.append(write)
+            else:
+                others.append(write)
+        if prompts is not None and prompts.scan.lines:
+            locked.append(prompts)
+        made = self._files_made()
+        return (*locked, *others, *self.tree.operations, *made)
+
+    def _files_made(self) -> Iterator[Write]:
+        for path, draft in self._made.items():
+            place = self._place(path)
+            yield Write(path, path, place, None, draft.after, mode=draft.mode)
 
     def writes(self) -> Iterator[Write]:
         """What all this changes in documents that are on disk."""
         moved = self.tree.moved()
         for path, draft in self._drafts.items():
-            document, after, ends = draft.document, draft.after, ends_of(path, moved)
-            if document is not None and after != document.data:
-                place, before, seen = (
-                    self._place(path, ends),
-                    document.data,
-                    document.seen,
-                )
-                yield Write(
-                    path, ends, place, before, after, seen, mtime_ns=draft.mtime_ns
-                )
+            document = draft.document
+            if document is None or not draft.changes_something:
+                continue
+            ends = ends_of(path, moved)
+            yield Write(
+                path,
+                ends,
+                self._place(path, ends),
+                document.data,
+                draft.after,
+                document.seen,
+                mtime_ns=draft.mtime_ns,
+            )
 
     def _place(self, *paths: Path) -> str:
+        """How the document at these paths is counted; the name of an index that is
+        kept beside another begins like that.
+        """
         if self.layout.real_config_file in paths:
             return "config"
-        stem = Path(INDEX).stem  # which the name of one that is kept beside begins with
-        is_index = any(
-            p.name.startswith(stem) and p.parent.parent == self.projects for p in paths
-        )
-        return "index" if is_index else "other"
+        stem = Path(INDEX).stem
+        for path in paths:
+            if path.name.startswith(stem) and path.parent.parent == self.projects:
+                return "index"
+        return "other"
+
+    # -- files and directories
+
+    def bring_all(self, moves: Iterable[Move]) -> None:
+        """Bring project directories to others, as if at one moment."""
+        parked = self.layout.run / "parked"
+        for path, final in in_order(moves, lambda _, number: parked / str(number)):
+            self.bring(path, final)
+
+    def make_directory(self, path: Path, model: Path) -> None:
+        """One with the mode of `model`, unless there will be one."""
+        if not self.tree.has(path):
+            self.tree.make_directory(path, mode_of(model))
 
     def bring(self, path: Path, final: Path) -> None:
         """Bring what will be at `path` to `final`, whatever will be there."""
         tree = self.tree
         if not tree.has(final) or tree.is_same(path, final):
             tree.rename(path, final)
-        elif tree.is_directory(path) and tree.is_directory(final):
+            return
+        if self._are_directories(path, final):
             for name in tree.names(path):
                 self.bring(path / name, final / name)
             self.set_aside(path)
-        elif final.parent == self.projects:
-            raise RefusedError(f"{final} is not a directory", look_at(final))
-        else:
-            ours = self.draft_at(path) if self.is_joined(final) else None
-            if ours is not None and self._add_lacking(ours.text, final):
-                self.set_aside(path)
-            elif not self._became_one(path, final):
-                self._keep_both(path, final)
+            return
+        if final.parent == self.projects:
+            what = f"{final} is not a directory"
+            raise RefusedError(what, look_at(final))
+        if not self._became_one(path, final):
+            self._keep_both(path, final)
+
+    def _are_directories(self, path: Path, final: Path) -> bool:
+        return self.tree.is_directory(path) and self.tree.is_directory(final)
 
     def set_aside(self, path: Path) -> Path:
         """Into the backup with it, as it is; where it is kept."""
         now = self.tree.now(path)
-        draft = self._drafts.pop(now or path, None)
-        if now is not None and not self.tree.is_directory(path):
-            read = draft.document if draft is not None else None
-            if read is not None:
-                self.seen.setdefault(now, read.seen)
+        is_directory = self.tree.is_directory(path)
+        if now is not None and not is_directory:
             self._look_at(now)
-        aside = self.layout.run / "aside" / str(next(self._set_aside))
+        self._drafts.pop(now or path, None)
+        backup = self.layout.run / "aside"
+        number = next(self._numbers)
+        aside = backup / str(number)
         self.tree.rename(path, aside)
         return aside
 
-    def _look_at(self, now: Path) -> None:
-        """What is decided from this file holds only as long as it stays as it is;
-        to be called before the file is read.
+    def _look_at(self, file: Path) -> None:
+        """What is decided from this file holds only as long as it stays as it is; to be
+        called before it is read, or with its draft at hand.
         """
-        if now not in self.seen:
-            self.seen[now] = Fingerprint.of(os.lstat(now))
+        draft = self._drafts.get(file)
+        if file in self.seen:
+            return
+        if draft is not None and draft.document is not None:
+            self.seen[file] = draft.document.seen
+        else:
+            status = os.lstat(file)
+            self.seen[file] = Fingerprint.of(status)
 
-    def is_joined(self, final: Path) -> bool:
+    def _is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
         if not final.is_relative_to(self.projects):
             return False
@@ -217,7 +262,9 @@ class Placer:
         """Add to the document at `final` what only the text has;
         False if that can't be.
         """
-        there = self.draft_at(final) if self.is_joined(final) else None
+        if not self._is_joined(final):
+            return False
+        there = self.draft_at(final)
         if there is None:
             return False
         try:
@@ -230,9 +277,14 @@ class Placer:
         return True
 
     def _became_one(self, path: Path, final: Path) -> bool:
-        """Make one of two that are equal, or of which one is the beginning of the
-        other; False where they differ.
+        """Make one of two that are joined or equal, or of which one is the beginning
+        of the other; False where they differ.
         """
+        if self._is_joined(final):
+            ours = self.draft_at(path)
+            if ours is not None and self._add_lacking(ours.text, final):
+                self.set_aside(path)
+                return True
         moved = self._relation(path, final)
         if moved is Relation.DIFFERENT:
             return False
@@ -244,37 +296,30 @@ class Placer:
         return True
 
     def _relation(self, path: Path, final: Path) -> Relation:
-        """What the moved one will be to the one there;
-        an empty directory is nothing.
-        """
+        """What the moved one will be to the other; an empty directory is nothing."""
         if self._is_empty(path):
             return Relation.BEGINNING
         if self._is_empty(final):
             return Relation.LONGER
-        source = self.tree.now(path)
-        occupant = self.tree.now(final)
-        if source is None or occupant is None:
+        if self.tree.is_directory(path) or self.tree.is_directory(final):
+            return Relation.DIFFERENT
+        moved = self.tree.now(path)
+        there = self.tree.now(final)
+        if moved is None or there is None:
             return self._relation_of_drafts(path, final)
-        if self._is_rewritten(source, occupant):
+        if moved in self._drafts or there in self._drafts:
             return self._relation_of_drafts(path, final)
-        if not self._one_is_directory(path, final):
-            self._look_at(source)
-            self._look_at(occupant)
-        return relation(source, occupant)
+        self._look_at(moved)
+        self._look_at(there)
+        return relation(moved, there)
 
     def _relation_of_drafts(self, path: Path, final: Path) -> Relation:
+        """Where what is on disk is not what will be."""
         ours = self.draft_at(path)
         theirs = self.draft_at(final)
         if ours is None or theirs is None:
             return Relation.DIFFERENT
         return relation_of_texts(ours.after, theirs.after)
-
-    def _one_is_directory(self, *paths: Path) -> bool:
-        return any(map(self.tree.is_directory, paths))
-
-    def _is_rewritten(self, *paths: Path) -> bool:
-        """Whether what is on disk there is not what will be."""
-        return not self._drafts.keys().isdisjoint(paths)
 
     def _is_empty(self, path: Path) -> bool:
         """Whether it will be a directory without a file in it, at any depth."""
@@ -291,20 +336,20 @@ class Placer:
             moved = self.tree.now(path) or path
             self.conflicts.append((moved, final))
             return
-        for place in self._names_beside(path, final):
-            if not self.tree.has(place):
-                self.tree.rename(path, place)
-                self.kept_beside.append((final, place))
+        for beside in self._names_beside(path, final):
+            if not self.tree.has(beside):
+                self.tree.rename(path, beside)
+                self.kept_beside.append((final, beside))
                 return
-            if self._joins_an_earlier(path, place):
+            if self._joins_an_earlier(path, beside):
                 return
 
-    def _joins_an_earlier(self, path: Path, place: Path) -> bool:
+    def _joins_an_earlier(self, path: Path, beside: Path) -> bool:
         """Whether it goes into what an earlier merge has kept beside."""
-        if self.tree.is_directory(path) and self.tree.is_directory(place):
-            self.bring(path, place)
+        if self._are_directories(path, beside):
+            self.bring(path, beside)
             return True
-        return self._became_one(path, place)
+        return self._became_one(path, beside)
 
     def _is_session(self, final: Path) -> bool:
         is_transcript = final.suffix == ".jsonl" and SESSION_ID.fullmatch(final.stem)
@@ -321,98 +366,39 @@ class Placer:
 
     def _origin(self, now: Path) -> str:
         """The last part of the path whose data this is."""
-        for place in now.parents:
-            if place in self.came_from:
-                return self.came_from[place]
+        for above in now.parents:
+            if above in self.came_from:
+                return self.came_from[above]
         return "elsewhere"
-
-    def moved_notes(self) -> Iterator[MovedNote]:
-        """Every note that a merge renames, as it is now.
-
-        Not those that go with their whole project directory, unless another one is
-        merged into that.
-        """
-        moved = self.tree.moved()
-        shared = self._shared_directories(moved)
-        for now, final in moved.items():
-            was_memory = self._is_memory(now)
-            if was_memory and self._is_memory(final):
-                yield from self._notes_at(now, final, moved)
-                continue
-            memory = now / MEMORY
-            if final in shared and is_there(memory):
-                ends = final / MEMORY
-                yield from self._notes_at(memory, ends, moved)
-
-    def _shared_directories(self, moved: dict[Path, Path]) -> set[Path]:
-        """The project directories that get something from more than one."""
-        first_sources: dict[Path, Path] = {}
-        shared: set[Path] = set()
-        for now, final in moved.items():
-            if not final.is_relative_to(self.projects):
-                continue
-            directory = self._directory_of(final)
-            source = self._directory_of(now)
-            first = first_sources.setdefault(directory, source)
-            if source != first:
-                shared.add(directory)
-        return shared
-
-    def _directory_of(self, path: Path) -> Path:
-        """The project directory that something is in."""
-        return self.projects / path.relative_to(self.projects).parts[0]
-
-    def _notes_at(
-        self, now: Path, final: Path, moved: dict[Path, Path]
-    ) -> Iterator[MovedNote]:
-        """Those that go with `now`, but for what is saved as a document."""
-        for file in _files_at(now, moved):
-            draft = self._drafts.get(file)
-            if draft is not None and draft.changes_something:
-                continue
-            document = self.needed(file)
-            self.seen.setdefault(file, document.seen)
-            yield MovedNote(
-                path=file,
-                ends=final / file.relative_to(now),
-                data=document.data,
-                mode=mode_of(file),
-                mtime_ns=document.seen.mtime_ns,
-            )
-
-    def _is_memory(self, path: Path) -> bool:
-        """Whether this is a project's memory, one kept beside it, or inside of that."""
-        if not path.is_relative_to(self.projects):
-            return False
-        inside = path.relative_to(self.projects).parts[1:]
-        return bool(inside) and inside[0].split(" (from ")[0] == MEMORY
 
     def rename_folder(self, path: Path, target: Path) -> None:
         """A project's own folder, which is never merged with anything."""
-        now, occupant = self.tree.now(path) or path, self.tree.now(target)
-        if occupant is not None and not os.path.samefile(occupant, now):
+        now = self.tree.now(path) or path
+        occupant = self.tree.now(target)
+        is_taken = occupant is not None and not os.path.samefile(occupant, now)
+        if is_taken:
             raise RefusedError(
                 f"{target} exists, so {path} can't be renamed to it",
                 again("move one of the two away, then try again"),
             )
-        self.tree.rename(
-            path, target, folder_holds(now, [write.path for write in self.writes()])
-        )
+        written = [write.path for write in self.writes()]
+        holds = folder_holds(now, written)
+        self.tree.rename(path, target, holds)
 
 
 def refuse_conflicts(placer: Placer) -> None:
     """A session that went on in two files: all turns of both are needed."""
-    if not placer.conflicts:
+    conflicts = placer.conflicts
+    if not conflicts:
         return
-    listed = [
-        f"{source}  differs from  {target}" for source, target in placer.conflicts
-    ]
-    more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    first = placer.conflicts[0][0]
+    first = conflicts[0][0]
+    what = f"one session went on in two files: {first}"
+    if len(conflicts) > 1:
+        what += f" and {len(conflicts) - 1} more"
     raise RefusedError(
-        f"one session went on in two files: {first}{more}",
+        what,
         run("ccmove", "doctor", first.stem, text="which turns are where"),
-        details=listed,
+        details=[f"{moved}  differs from  {there}" for moved, there in conflicts],
     )
 
 
@@ -423,30 +409,46 @@ def in_order(
 
     In a swap one steps aside for a while, to where `parked` says.
     """
-    waiting = list(moves)  # each until its place is free and there
+    waiting = list(moves)
     numbers = count()
     while waiting:
-        sources = {path for path, _ in waiting}
-        targets = {target for _, target in waiting}
-        around = {
-            above for path in sources for above in path.parents
-        }  # something is to leave it
-        ready = [
-            (path, target)
-            for path, target in waiting
-            if path not in around
-            and targets.isdisjoint(target.parents)
-            and sources.isdisjoint({target, *target.parents} - {path})
-        ]
+        ready = _ready(waiting)
         yield from ready
-        done = set(ready)
-        waiting = [move for move in waiting if move not in done]
-        if not ready:  # all wait for each other
-            first = next(i for i, (path, _) in enumerate(waiting) if path not in around)
-            path, target = waiting[first]
-            aside = parked(path, next(numbers))
-            yield path, aside
-            waiting[first] = (aside, target)
+        waiting = [move for move in waiting if move not in ready]
+        if ready:
+            continue
+        # All wait for each other.
+        around = _around(waiting)
+        first = next(move for move in waiting if move[0] not in around)
+        path, target = first
+        aside = parked(path, next(numbers))
+        yield path, aside
+        waiting[waiting.index(first)] = (aside, target)
+
+
+def _ready(waiting: list[Move]) -> dict[Move, None]:
+    """Those that nothing is to leave any more, and whose target is free and there."""
+    sources = {path for path, _ in waiting}
+    targets = {target for _, target in waiting}
+    around = _around(waiting)
+    ready: dict[Move, None] = {}  # in order, and quick to look up
+    for path, target in waiting:
+        if path in around:
+            continue
+        if not targets.isdisjoint(target.parents):
+            continue
+        on_the_way = {target, *target.parents} - {path}
+        if sources.isdisjoint(on_the_way):
+            ready[path, target] = None
+    return ready
+
+
+def _around(waiting: list[Move]) -> set[Path]:
+    """The directories in which something is that waits."""
+    around: set[Path] = set()
+    for path, _ in waiting:
+        around.update(path.parents)
+    return around
 
 
 def mode_of(path: Path) -> int:
@@ -456,15 +458,3 @@ def mode_of(path: Path) -> int:
 def is_file(path: Path) -> bool:
     """Whether it is a regular file itself; a link to one is not."""
     return stat.S_ISREG(os.lstat(path).st_mode)
-
-
-def _files_at(path: Path, own_ways: dict[Path, Path]) -> Iterator[Path]:
-    """The regular file that this is, or those in this directory, at any depth;
-    without what goes a way of its own.
-    """
-    if is_file(path):
-        yield path
-    elif not path.is_symlink() and path.is_dir():
-        for file in map(path.joinpath, names_in(path)):
-            if file not in own_ways:
-                yield from _files_at(file, own_ways)

@@ -4,38 +4,52 @@ This is also the whole of a dry run.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.owners import Ledger, Owners, listed_in
+from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
-from ccmove.plan.files import Search, moved_folders, rewrite_others, rows
+from ccmove.plan.files import (
+    Folder,
+    Search,
+    moved_folders,
+    other_files,
+    rewrite_aliases,
+    rewrite_config,
+    rewrite_indexes,
+    rewrite_others,
+)
 from ccmove.plan.model import (
     PARKED,
     LeftAlone,
     Plan,
+    ProjectMove,
     Request,
     Write,
     WriteHistory,
+    with_those_along,
 )
-from ccmove.plan.newcomers import who_is_at_new
-from ccmove.plan.own import what_new_has
+from ccmove.plan.newcomers import what_new_has, who_is_at_new
 from ccmove.plan.placing import Placer, in_order, refuse_conflicts
 from ccmove.plan.portions import (
+    Downloads,
+    Portion,
     downloads_of,
     left_behind,
+    moved_notes,
     new_names,
     portions_of,
+    project_moves,
     reasons,
     relocate,
-    rewrite_aliases,
-    rewrite_indexes,
 )
-from ccmove.rewrite import config, history
+from ccmove.rewrite import history
 from ccmove.rewrite.history import ByPath
-from ccmove.rewrite.pathmap import PathMap, compared
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import compared
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
@@ -44,104 +58,96 @@ Tick = Callable[[int], None]
 def plan_move(
     layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None
 ) -> Plan:
-    """The plan for these moves; RefusedError when files are in each other's way."""
+    """The plan for these moves; RefusedError when files are in each other's way.
+
+    Each step makes data of what the ones before it made: portions, names, documents,
+    operations.
+    """
     state = State(layout)
-    paths = PathMap(request.moves)
-    if request.only:
-        known = state.known_paths().union(*ledger.owners.values())
-        olds = {compared(old) for old, _ in paths.moves}
-        nested = (p for p in known if compared(p) not in olds and paths.covers(p))
-        paths = PathMap(request.moves, frozenset(nested))
-    prompts = _history(layout, paths, tick)
-    prompt_paths = [before for before, _ in prompts.scan.counts]
-    listed_paths = listed_in(prompt_paths, state.config_paths)
-    owners = Owners(state, ledger, paths, listed_paths)
+    asked = _asked_paths(state, request, ledger)
+    prompts = _history(layout, asked, tick)
+    prompt_paths = [path for path, _ in prompts.scan.counts]
+    claims = listed_in(prompt_paths, state.config_paths)
+    owners = Owners(state, ledger, asked, claims)
     holdings = owners.concerned()
-    portions = [portion for holding in holdings for portion in portions_of(holding)]
-    asked = paths
-    along = {path: holding for holding in holdings for path in holding.along}
-    if along:  # with their prompts and settings: what is where they are is not known
-        moves = [(path, holding.new_path(path)) for path, holding in along.items()]
-        paths = PathMap((*paths.moves, *moves), paths.kept, frozenset(along))
+
+    portions = list(chain.from_iterable(map(portions_of, holdings)))
+    pairs = list(chain.from_iterable(portion.pairs for portion in portions))
+    paths = with_those_along(asked, pairs)
+    along = paths.alone
+    if along:  # with their prompts; what is where they were is not known
         prompts = _history(layout, paths, tick)
-        prompt_paths = [before for before, _ in prompts.scan.counts]
-    rows_of_all = [move for portion in portions for move in portion.moves()]
-    here = moved_folders(
-        request, [move for move in rows_of_all if move.path not in along]
-    )
+        pairs = [pair for pair in pairs if pair[0] not in along]
+    pairs = [*request.on_disk, *pairs]
+    at_old = request.move_folder
+    folders = moved_folders(pairs, at_old=at_old)
+    downloads = list(downloads_of(state, paths, portions))
+    names = new_names(portions, paths)
+
     placer = Placer(state)
-    names, spelled = (
-        new_names(portions, paths),
-        paths.as_people_write(str(layout.home)),
-    )
+    home = str(layout.home)
+    spelled = paths.as_people_write(home)
+    others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
-    rewrite_others(placer, rows(layout, request, here), spelled, names)
-    if state.config is not None:
-        draft = placer.draft(state.config.path)
-        draft.text = config.rewritten(draft.text, paths)
-    downloads = list(downloads_of(placer, state, paths, portions))
-    saved = [
-        f"{path.name}: connector downloads of a folder that is moved"
-        for path, _ in downloads
-    ]
+    rewrite_others(placer, others, spelled, names)
+    rewrite_config(placer, state, paths)
+
     relocate(placer, portions, downloads)
     refuse_conflicts(placer)
-    projects = [move for portion in portions for move in portion.moves()]
-
-    left: list[LeftAlone] = []
-    if number := sum(move.transcripts for move in projects):
-        what = (
-            f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the "
-            "old path: "
-        )
-        what += "harmless, Claude Code goes by the directory"
-        left.append(LeftAlone(str(layout.projects), what))
-    left += [row for holding in holdings for row in left_behind(holding)]
-    closed = "can't be read, so nobody knows whether it belongs to the move"
-    left += [
-        LeftAlone(str(p), closed, ("ls", "-ld", str(p)))
-        for p in dict.fromkeys(state.closed)
-    ]
-    left += placer.left_alone
+    projects = list(project_moves(portions, placer.tree))
     arrivals = [move for move in projects if move.path not in along]
     merged = who_is_at_new(owners, arrivals, merge=request.merge)
-    folders = _folders(layout, request)
-    for path, target in in_order(
-        folders, lambda p, number: p.with_name(f"{PARKED}{number}")
-    ):
-        placer.rename_folder(path, target)
-
-    notes_moved = tuple(placer.moved_notes())
+    renamed = _rename_folders(placer, request)
+    notes_moved = tuple(moved_notes(placer, portions, projects))
     operations = placer.operations(prompts)
-    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
-    searched = asked.as_people_write(str(layout.home))
-    left += Search(state, searched, request, here, planned, moved).everything()
-    settings = (
-        [path for *pair, _ in here for path in pair] if request.project_files else []
-    )
+
+    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
+    searched = asked.as_people_write(home)
+    search = Search(state, searched, request, folders, planned, moved)
+    left_alone = list(_left_alone(state, holdings, projects))
+    kept = sorted(paths.kept)
+    scan = prompts.scan
+    digests = [digest.hex() for digest in scan.met]
+    own = what_new_has(state, paths, scan.staying, projects)
+    warnings = _warnings(prompts, placer, along, ledger)
+    notes = _reasons(holdings, downloads)
     return Plan(
         kind="move",
         moves=asked.moves,
-        kept=tuple(sorted(paths.kept)),
+        kept=tuple(kept),
         operations=operations,
         moved=tuple(moved.items()),
         seen=tuple(placer.seen.items()),
         notes_moved=notes_moved,
         merged=merged,
         projects=tuple(projects),
-        folders=folders,
-        places=tuple(dict.fromkeys(map(Path, settings))),
-        prompts_at_new=tuple(digest.hex() for digest in prompts.scan.met),
-        own=tuple(what_new_has(state, paths, prompts.scan.staying, projects)),
-        left_alone=tuple(left),
-        remembering=sum(
-            item.remembers for portion in portions for item in portion.items
-        ),
-        warnings=(*_warnings(prompts, placer, along), *filter(None, [ledger.problem])),
-        notes=(*(why for case in holdings for why in reasons(case)), *saved),
+        folders=renamed,
+        places=_folders_of_settings(request, folders),
+        prompts_at_new=tuple(digests),
+        own=tuple(own),
+        left_alone=(*left_alone, *placer.left_alone, *search.everything()),
+        remembering=_count_remembering(portions),
+        warnings=tuple(warnings),
+        notes=tuple(notes),
     )
+
+
+def _asked_paths(state: State, request: Request, ledger: Ledger) -> PathMap:
+    """The moves as asked for; with `--only` each project below an OLD is kept."""
+    paths = PathMap(request.moves)
+    if not request.only:
+        return paths
+    known_paths = state.known_paths()
+    for owners in ledger.owners.values():
+        known_paths |= owners
+    olds = {compared(old) for old, _ in paths.moves}
+    kept = set()
+    for path in filter(paths.covers, known_paths):
+        if compared(path) not in olds:
+            kept.add(path)
+    return PathMap(request.moves, frozenset(kept))
 
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
@@ -155,9 +161,99 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen, ByPath(paths), before)
 
 
-def _warnings(
-    prompts: WriteHistory, placer: Placer, along: Iterable[str]
+def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path], ...]:
+    """Plan to rename the project folders as well, if that is asked for; which they
+    are.
+    """
+    if not request.move_folder:
+        return ()
+    folders = []
+    for old, new in request.on_disk:
+        _refuse_own_folder(placer.layout, old, new)
+        folder = Path(old), Path(new)
+        folders.append(folder)
+    for path, target in in_order(folders, _parked_folder):
+        placer.rename_folder(path, target)
+    return tuple(folders)
+
+
+def _parked_folder(path: Path, number: int) -> Path:
+    return path.with_name(f"{PARKED}{number}")
+
+
+def _refuse_own_folder(layout: Layout, old: str, new: str) -> None:
+    """A folder with the state in it can't be renamed by a run that works in there."""
+    state = layout.config_dir
+    config = layout.real_config_file
+    if not state.is_relative_to(old) and not config.is_relative_to(old):
+        return
+    paths = PathMap(((old, new),))
+    there = paths.map(str(state)) or state
+    ccmove = ["ccmove"]
+    home = paths.map(str(layout.home))  # in which the config file may be
+    if home is not None:
+        ccmove = ["env", f"HOME={home}", "ccmove"]
+    raise RefusedError(
+        f"{state} is in {old}, which would be renamed",
+        run("mv", old, new, text="rename the folder yourself"),
+        run(*ccmove, "--config-dir", there, old, new, text="then"),
+    )
+
+
+# -- what is told
+
+
+def _left_alone(
+    state: State, holdings: Iterable[Holding], projects: Iterable[ProjectMove]
+) -> Iterator[LeftAlone]:
+    """What of project directories stays as it is."""
+    number = sum(move.transcripts for move in projects)
+    if number:
+        verb = "mentions" if number == 1 else "mention"
+        what = f"{plural(number, 'transcript')} still {verb} the old path: "
+        what += "harmless, Claude Code goes by the directory"
+        yield LeftAlone(str(state.layout.projects), what)
+    for holding in holdings:
+        yield from left_behind(holding)
+    for path in dict.fromkeys(state.closed):
+        what = "can't be read, so nobody knows whether it belongs to the move"
+        yield LeftAlone(str(path), what, ("ls", "-ld", str(path)))
+
+
+def _folders_of_settings(
+    request: Request, folders: Iterable[Folder]
+) -> tuple[Path, ...]:
+    """The project folders in which settings may be rewritten, before and after."""
+    if not request.project_files:
+        return ()
+    paths: dict[Path, None] = {}
+    for old, new, _ in folders:
+        paths[Path(old)] = None
+        paths[Path(new)] = None
+    return tuple(paths)
+
+
+def _reasons(
+    holdings: Iterable[Holding], downloads: Iterable[Downloads]
 ) -> Iterator[str]:
+    for holding in holdings:
+        yield from reasons(holding)
+    for directory in downloads:
+        name = directory.source.name
+        yield f"{name}: connector downloads of a folder that is moved"
+
+
+def _count_remembering(portions: Iterable[Portion]) -> int:
+    number = 0
+    for portion in portions:
+        number += sum(item.remembers for item in portion.items)
+    return number
+
+
+def _warnings(
+    prompts: WriteHistory, placer: Placer, along: Iterable[str], ledger: Ledger
+) -> Iterator[str]:
+    """What the user should know although the move can be made."""
     for gone in along:
         what = "with their prompts and settings"
         yield f"the sessions of {gone}, whose folder is gone, come along {what}"
@@ -167,29 +263,13 @@ def _warnings(
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
-    for final, place in placer.kept_beside:
-        both, moved = (_inside_project(path, placer) for path in (final, place))
+    for final, beside in placer.kept_beside:
+        both = _inside_project(final, placer)
+        moved = _inside_project(beside, placer)
         yield f"both have a different {both}; both are kept, the moved one as {moved}"
+    if ledger.problem:
+        yield ledger.problem
 
 
 def _inside_project(path: Path, placer: Placer) -> str:
     return PurePath(*path.relative_to(placer.projects).parts[1:]).as_posix()
-
-
-def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
-    if not request.move_folder:
-        return ()
-    for old, new in request.on_disk:
-        if layout.config_dir.is_relative_to(
-            old
-        ) or layout.real_config_file.is_relative_to(old):
-            paths = PathMap(((old, new),))
-            there = paths.map(str(layout.config_dir)) or layout.config_dir
-            home = paths.map(str(layout.home))  # in which the config file may be
-            ccmove = ["env", f"HOME={home}", "ccmove"] if home else ["ccmove"]
-            raise RefusedError(
-                f"{layout.config_dir} is in {old}, which would be renamed",
-                run("mv", old, new, text="rename the folder yourself"),
-                run(*ccmove, "--config-dir", there, old, new, text="then"),
-            )
-    return tuple((Path(old), Path(new)) for old, new in request.on_disk)

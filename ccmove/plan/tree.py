@@ -25,13 +25,11 @@ class Node:
     and the names below it that will differ.
     """
 
-    now: (
-        Path | None
-    )  # None for what is not on disk: nothing at all, or what the run makes
+    # None for what is not on disk: nothing at all, or what the run makes.
+    now: Path | None
     made: str = ""  # "directory" or "file"
-    below: dict[str, tuple[str, Node]] = field(
-        default_factory=dict
-    )  # each with its spelling
+    # Each with its spelling.
+    below: dict[str, tuple[str, Node]] = field(default_factory=dict)
 
     @property
     def is_there(self) -> bool:
@@ -64,17 +62,18 @@ class Tree:
         """Whether they are one name: in another case,
         where the file system ignores that.
         """
-        return path.parent == other.parent and self._key(path.name) == self._key(
-            other.name
-        )
+        if path.parent != other.parent:
+            return False
+        return self._key(path.name) == self._key(other.name)
 
     def names(self, path: Path) -> list[str]:
+        """What will be in a directory: what is there now, but for what differs then."""
         node = self._find(path)
-        listed = os.listdir(node.now) if node.now is not None else []
-        names = {name for name in listed if self._key(name) not in node.below}
-        return sorted(
-            names | {name for name, child in node.below.values() if child.is_there}
-        )
+        names = [name for name, child in node.below.values() if child.is_there]
+        if node.now is not None:
+            there = os.listdir(node.now)
+            names += [name for name in there if self._key(name) not in node.below]
+        return sorted(names)
 
     def moved(self) -> dict[Path, Path]:
         """Where each thing that is renamed is now -> where it ends."""
@@ -105,8 +104,8 @@ class Tree:
         now = self.now(path)
         if now is None:  # the run makes it
             return FileHolds(0, 0)
-        found = os.lstat(now)
-        return FileHolds(found.st_size, found.st_mtime_ns)
+        status = os.lstat(now)
+        return FileHolds(status.st_size, status.st_mtime_ns)
 
     def files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
         for name in self.names(path):
@@ -148,22 +147,29 @@ class Tree:
 
 def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
     """Where something that is at `path` now will be, by the table of `Tree.moved`."""
-    for place in (path, *path.parents):
-        if place in moved:
-            return moved[place] / path.relative_to(place)
+    for above in (path, *path.parents):
+        if above in moved:
+            return moved[above] / path.relative_to(above)
     return path
 
 
 def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
     """What a project folder is recognised by: not by what a run itself writes in it."""
-    found = os.lstat(folder)
-    ours = {w.relative_to(folder).parts[0] for w in written if w.is_relative_to(folder)}
+    ours: set[str] = set()
+    for file in written:
+        if file.is_relative_to(folder):
+            ours.add(file.relative_to(folder).parts[0])
     entries = []
-    with os.scandir(folder) as listed:
-        for entry in listed:
-            if entry.name not in ours:
-                facts = entry.stat(follow_symlinks=False)
-                is_dir = stat.S_ISDIR(facts.st_mode)
-                kind, size = ("directory", 0) if is_dir else ("file", facts.st_size)
-                entries.append((entry.name, kind, size, facts.st_mtime_ns))
-    return FolderHolds(found.st_dev, found.st_ino, tuple(sorted(entries)))
+    with os.scandir(folder) as there:
+        for entry in there:
+            if entry.name in ours:
+                continue
+            status = entry.stat(follow_symlinks=False)
+            kind = "file"
+            size = status.st_size
+            if stat.S_ISDIR(status.st_mode):
+                kind = "directory"
+                size = 0
+            entries.append((entry.name, kind, size, status.st_mtime_ns))
+    status = os.lstat(folder)
+    return FolderHolds(status.st_dev, status.st_ino, tuple(sorted(entries)))

@@ -1,18 +1,61 @@
-"""What a run did, as frozen data; one shape for people and for `--json`."""
+"""What a run did or would do, as frozen data: people read it in words, scripts as JSON,
+and a backup keeps it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from os import fspath
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import Hint, in_one_line, in_words
-from ccmove.plan.model import Operation, Plan, Write, WriteHistory
+from ccmove.errors import Hint, in_words
+from ccmove.plan.model import LeftAlone, Plan, WriteHistory
 from ccmove.rewrite.compare import compare
 
-SCHEMA = 1
-NOTHING = Plan(kind="move", moves=())
 Moves = tuple[tuple[str, str], ...]
-DONE = {"move": "moved", "undo": "undone"}  # the status of a run of this kind
+
+
+@dataclass(frozen=True, slots=True)
+class MovedProject:
+    """One project, and its directory under `projects`, before and after."""
+
+    path: str
+    new_path: str
+    kind: str  # rename, merge, split or same
+    transcripts: int
+    size: int
+    directory: str
+    new_directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value of a document; None for what is not there on that side."""
+
+    file: str  # where it was replaced
+    ends: str  # where it is when the run is done
+    place: str  # index, config or other
+    pointer: str  # or, where it is not JSON, the place in words
+    is_key: bool  # the name of the member, not its value
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedHistory:
+    """Prompts whose project has another path."""
+
+    file: str
+    lines: int
+    paths: tuple[tuple[str, str, int], ...]  # before, after, lines
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that stays as it is; what has a command is still to do."""
+
+    file: str
+    what: str
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,120 +63,129 @@ class Result:
     """The outcome of a move, an undo or a recovery."""
 
     status: str
-    layout: Layout | None = None
+    config_dir: str | None = None
     moves: Moves = ()
-    plan: Plan | None = None
+    is_undo: bool = False
     backup: str | None = None
-    warnings: tuple[Hint, ...] = ()
+    folders: Moves = ()  # that were renamed as well
+    projects: tuple[MovedProject, ...] = ()
+    # Each NEW with sessions of its own, and how many:
+    merged: tuple[tuple[str, int], ...] = ()
+    changes: tuple[Change, ...] = ()
+    history: ChangedHistory | None = None
+    left_alone: tuple[Leftover, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # Sessions whose client recorded its system prompt, which names OLD:
+    remembering: int = 0
+    reasons: tuple[str, ...] = ()  # why each directory is moved or left alone
+    rolled_back: str | None = None  # what was done about an interrupted run
+    # When it failed:
     error: str | None = None
     hints: tuple[tuple[str, str], ...] = ()  # sentence, command
     details: tuple[str, ...] = ()
     exit_code: int = 0
-    rolled_back: str | None = None
+    # What is true when it is told, and is not kept:
     apply: str | None = None  # the command that does what was planned
-    past: bool = False  # a run of some time ago
-    undone: bool = False  # since then
+    is_past: bool = False  # a run of some time ago
+    is_undone: bool = False  # since then
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
 
-    def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
-        """What needs a hand, by the command that deals with it:
-        which file, and what about it.
-        """
-        left = (self.plan or NOTHING).left_alone
-        rows = [(Hint(command=item.command), (item.file, item.what)) for item in left]
-        rows += [(warning, (warning.text, "")) for warning in self.warnings]
-        found: dict[str, list[tuple[str, ...]]] = {}
-        for hint, about in rows:
-            if hint.command:
-                _, command = in_words(hint, config_dir=config_dir)
-                found.setdefault(command, []).append(tuple(filter(None, about)))
-        return found
+    @property
+    def harmless(self) -> list[Leftover]:
+        return [row for row in self.left_alone if not row.command]
 
-    def counts(self) -> dict[str, int]:
-        """How many values change, by place."""
-        plan = self.plan or NOTHING
-        found = dict.fromkeys(("transcripts", "history", "index", "config", "other"), 0)
-        found["transcripts"] = sum(move.transcripts for move in plan.projects)
-        found["history"] = plan.history.scan.lines if plan.history else 0
-        for write in plan.writes:
-            found[write.place] += len(compare(write.before, write.after))
-        return found
-
-    def to_json(self, config_dir: str | None = None) -> dict[str, Any]:
-        """The object of contract version 1;
-        commands act on the `config_dir` that was given.
-        """
-        old, new = self.moves[0] if self.moves else (None, None)
-        plan = self.plan or NOTHING
-        return {
-            "schema": SCHEMA,
-            "status": self.status,
-            "old": old,
-            "new": new,
-            "moves": pairs(self.moves),
-            "config_dir": str(self.layout.config_dir) if self.layout else None,
-            "backup": self.backup,
-            "projects": [
-                {
-                    "from": move.path,
-                    "to": move.new_path,
-                    "kind": move.kind,
-                    "transcripts": move.transcripts,
-                    "bytes": move.size,
-                }
-                for move in plan.projects
-            ],
-            "counts": self.counts(),
-            "changes": [
-                row for operation in plan.operations for row in _changes(operation)
-            ],
-            "to_do": [
-                {
-                    "what": "; ".join(": ".join(about) for about in rows),
-                    "command": command,
-                }
-                for command, rows in self.to_do(config_dir).items()
-            ],
-            "left_alone": [
-                {
-                    "file": item.file,
-                    "what": item.what,
-                    "hint": in_one_line(hint, config_dir),
-                }
-                for item, hint in (
-                    (item, Hint(command=item.command)) for item in plan.left_alone
-                )
-            ],
-            "warnings": [
-                *(in_one_line(w, config_dir) for w in self.warnings),
-                *plan.warnings,
-            ],
-            "rolled_back": self.rolled_back,
-            "error": self.error,
-            "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints)
-            or None,
-            "details": list(self.details),
-        }
+    def to_do(self) -> dict[str, list[Leftover]]:
+        """What needs a hand, by the command that deals with it."""
+        by_command: dict[str, list[Leftover]] = {}
+        for row in self.left_alone:
+            if row.command:
+                by_command.setdefault(row.command, []).append(row)
+        return by_command
 
 
-def pairs(moves: Moves) -> list[dict[str, str]]:
-    return [{"old": old, "new": new} for old, new in moves]
+@dataclass(frozen=True, slots=True)
+class BackupRow:
+    """One backup, or a run that was not finished."""
+
+    id: str
+    state: str  # done, undone, unreadable or unfinished
+    bytes: int
+    error: str | None = None
+    moves: Moves = ()
+    kind: str = "?"
+    undoes: str | None = None
 
 
-def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
-    """Every value of a document; one row for the whole history,
-    with its count and the paths.
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """The backups there are, newest first; after a pruning each with why it is kept, if
+    it is.
     """
-    if isinstance(operation, Write):
-        for row in compare(operation.before, operation.after):
-            place = {"file": str(operation.path), "pointer": row.place}
-            yield {**place, "before": row.before, "after": row.after}
-    elif isinstance(operation, WriteHistory):
-        paths = [
-            {"before": before, "after": after, "count": number}
-            for (before, after), number in operation.scan.counts.items()
-        ]
-        first = paths[0] if paths else {"before": None, "after": None}
-        place = {"file": str(operation.path), "pointer": "/project"}
-        yield {**place, **first, "count": operation.scan.lines, "paths": paths}
+
+    rows: tuple[BackupRow, ...]
+    why: dict[str, str] | None = None
+    dry_run: bool = False
+    apply: str | None = None
+    rolled_back: str | None = None
+
+    @property
+    def removed(self) -> tuple[BackupRow, ...]:
+        if self.why is None:
+            return ()
+        return tuple(row for row in self.rows if not self.why[row.id])
+
+
+def preview_of(plan: Plan, layout: Layout) -> Result:
+    """What this plan would do; of a run that has done it all but the status is true."""
+    return Result(
+        "planned",
+        str(layout.config_dir),
+        plan.moves,
+        plan.kind == "undo",
+        folders=tuple((str(old), str(new)) for old, new in plan.folders),
+        projects=tuple(_projects(plan, layout)),
+        merged=plan.merged,
+        changes=tuple(_changes(plan)),
+        history=_history(plan.history),
+        left_alone=tuple(leftover(row, layout) for row in plan.left_alone),
+        warnings=plan.warnings,
+        remembering=plan.remembering,
+        reasons=plan.notes,
+    )
+
+
+def _projects(plan: Plan, layout: Layout) -> Iterator[MovedProject]:
+    for move in plan.projects:
+        yield MovedProject(
+            move.path,
+            move.new_path,
+            move.kind,
+            move.transcripts,
+            move.size,
+            str(layout.projects / move.source),
+            str(layout.projects / move.target),
+        )
+
+
+def _changes(plan: Plan) -> Iterator[Change]:
+    for write in plan.writes:
+        file, ends, place = fspath(write.path), fspath(write.ends), write.place
+        for row in compare(write.before, write.after):
+            values = (row.is_key, row.before, row.after)
+            yield Change(file, ends, place, row.place, *values)
+
+
+def _history(write: WriteHistory | None) -> ChangedHistory | None:
+    if write is None or not write.scan.lines:
+        return None
+    counts = write.scan.counts.items()
+    paths = tuple((before, after, lines) for (before, after), lines in counts)
+    return ChangedHistory(str(write.path), write.scan.lines, paths)
+
+
+def leftover(row: LeftAlone, layout: Layout) -> Leftover:
+    """With its command as it has to be typed for this state."""
+    hint = Hint(command=row.command)
+    _, command = in_words(hint, config_dir=layout.given)
+    return Leftover(row.file, row.what, command)

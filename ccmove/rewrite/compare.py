@@ -7,10 +7,15 @@ Objects and lists are compared side by side, so that a renamed key is one differ
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import NamedTuple
 
 from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.text import readable_size
+
+Lines = list[str]
+_Segment = tuple[range, range]  # numbers of the one and of the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +23,8 @@ class Difference:
     """One value before and after; None for what is not there on that side."""
 
     pointer: Pointer
-    before: object
-    after: object
+    before: str | None
+    after: str | None
     is_key: bool = False  # the name of the member, not its value
     line: str = ""  # the place in a file that is not JSON
 
@@ -28,23 +33,32 @@ class Difference:
         return self.line or show(self.pointer)
 
 
+class ChangedLine(NamedTuple):
+    """A line before and after, with its numbers; None for what is not there."""
+
+    number: int  # of a new line the one it has now
+    before: str | None
+    after: str | None
+
+
 def compare(before: bytes | None, after: bytes) -> list[Difference]:
     """What differs, as JSON when both are, else line by line;
     `before` is None of a new file.
     """
     if before is None:
-        return [
-            Difference((), None, f"new, {readable_size(len(after))}", line="whole file")
-        ]
+        size = readable_size(len(after))
+        return [Difference((), None, f"new, {size}", line="whole file")]
     if before == after:
         return []
-    one, other = (data.decode("utf-8", "surrogateescape") for data in (before, after))
+    one = before.decode("utf-8", "surrogateescape")
+    other = after.decode("utf-8", "surrogateescape")
     try:
         return list(_differences(parse(one), parse(other), ()))
     except NotJsonError:
+        rows = changed_lines(one.split("\n"), other.split("\n"))
         return [
-            Difference((), old, new, line=f"line {(k if old is None else i) + 1}")
-            for i, k, old, new in changed_lines(one.split("\n"), other.split("\n"))
+            Difference((), row.before, row.after, line=f"line {row.number + 1}")
+            for row in rows
         ]
 
 
@@ -60,58 +74,67 @@ def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
 
 def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Side by side where as many belong together, so that a name may have changed."""
-    ours, theirs = _parts(a), _parts(b)
-    whole = [(0, len(ours), 0, len(theirs))]
-    known = [[name for _, name, _ in parts] for parts in (ours, theirs)]
-    for i, j, k, m in whole if len(ours) == len(theirs) else _segments(*known):
-        if j - i != m - k:
-            yield from (
-                Difference((*at, token), _shown(one), None)
-                for token, _, one in ours[i:j]
-            )
-            yield from (
-                Difference((*at, token), None, _shown(one))
-                for token, _, one in theirs[k:m]
-            )
+    ours = _parts(a)
+    theirs = _parts(b)
+    for i, k in _segments_of(ours, theirs):
+        if len(i) == len(k):
+            for one, other in zip(i, k, strict=True):
+                yield from _side_by_side(ours[one], theirs[other], at)
             continue
-        for (token, _, one), (new, _, other) in zip(
-            ours[i:j], theirs[k:m], strict=True
-        ):
-            if isinstance(token, str) and token != new:
-                yield Difference((*at, token), token, new, is_key=True)
-            yield from _differences(one, other, (*at, token))
+        for number in i:
+            gone = ours[number]
+            below = (*at, gone.token)
+            yield Difference(below, _shown(gone.node), None)
+        for number in k:
+            new = theirs[number]
+            below = (*at, new.token)
+            yield Difference(below, None, _shown(new.node))
 
 
-def _parts(node: Node) -> list[tuple[str | int, str, Node]]:
-    """Name or number, what it is known by, and the value of all that is in a node."""
+def _side_by_side(one: "_Part", other: "_Part", at: Pointer) -> Iterator[Difference]:
+    below = (*at, one.token)
+    if isinstance(one.token, str) and one.token != other.token:
+        yield Difference(below, one.token, str(other.token), is_key=True)
+    yield from _differences(one.node, other.node, below)
+
+
+class _Part(NamedTuple):
+    """A member of an object or an item of a list."""
+
+    token: str | int  # its name or number
+    key: str  # by which it is known again
+    node: Node
+
+
+def _parts(node: Node) -> list[_Part]:
     if node.kind == "{":
-        return [
-            (key.value, key.value, item)
-            for key, item in zip(node.keys, node.items, strict=True)
-        ]
-    return [(number, key_of(item), item) for number, item in enumerate(node.items)]
+        rows = zip(node.keys, node.items, strict=True)
+        return [_Part(key.value, key.value, item) for key, item in rows]
+    return [_Part(i, key_of(item), item) for i, item in enumerate(node.items)]
 
 
-def _shown(part: Node) -> object:
+def _segments_of(ours: list[_Part], theirs: list[_Part]) -> list[_Segment]:
+    if len(ours) == len(theirs):
+        return [(range(len(ours)), range(len(theirs)))]
+    return _segments([part.key for part in ours], [part.key for part in theirs])
+
+
+def _shown(part: Node) -> str:
     return part.value if isinstance(part.value, str) else part.raw
 
 
-def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int]]:
-    """one[i:j] and other[k:m] that belong together:
-    what both have, or what is between.
-    """
+def _segments(one: Lines, other: Lines) -> list[_Segment]:
+    """What belongs together: what both have, or what is between."""
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
+    return [(range(i, j), range(k, m)) for _, i, j, k, m in matcher.get_opcodes()]
 
 
-def changed_lines(
-    before: list[str], after: list[str]
-) -> Iterator[tuple[int, int, str | None, str | None]]:
-    """(number before, number after, before,
-    after) of the lines that differ, side by side.
-    """
-    for i, j, k, m in _segments(before, after):
-        for number in range(max(j - i, m - k) if before[i:j] != after[k:m] else 0):
-            old = before[i + number] if i + number < j else None
-            new = after[k + number] if k + number < m else None
-            yield i + number, k + number, old, new
+def changed_lines(before: Lines, after: Lines) -> Iterator[ChangedLine]:
+    """The lines that differ, side by side."""
+    for olds, news in _segments(before, after):
+        for i, k in zip_longest(olds, news):
+            old = None if i is None else before[i]
+            new = None if k is None else after[k]
+            number = k if i is None else i
+            if old != new:
+                yield ChangedLine(number, old, new)

@@ -2,6 +2,9 @@
 and what it leaves alone.
 """
 
+import re
+from collections import defaultdict
+
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, parse, quote
 from ccmove.rewrite.pathmap import PathMap
@@ -9,18 +12,22 @@ from ccmove.rewrite.splice import Mapper, Splice
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
+_TRUE_IF_EITHER = re.compile("Trust|Onboarding")
 
 
-def rewritten(text: str, paths: PathMap, *, repos: bool = True) -> str:
+def rewritten(text: str, paths: PathMap) -> str:
     """The file with the keys of `projects`,
     the paths inside those values and the repositories'.
     """
     members = parse(text).members()
-    splices = (
-        repo_splices(members[REPOS], paths.map) if repos and REPOS in members else []
-    )
-    if PROJECTS in members:
-        splices.append((members[PROJECTS], _projects(members[PROJECTS], paths)))
+    repos = members.get(REPOS)
+    projects = members.get(PROJECTS)
+    splices: list[Splice] = []
+    if repos is not None:
+        splices += repo_splices(repos, paths.map)
+    if projects is not None:
+        new = _projects(projects, paths)
+        splices.append((projects, new))
     return make.apply(text, splices)
 
 
@@ -37,24 +44,36 @@ def _projects(projects: Node, paths: PathMap) -> str:
     their values are merged.
     """
     members = projects.members()
-    coming: dict[str, dict[str, str]] = {}  # new key -> old keys -> their values
+    names: dict[str, str] = {}
+    texts: dict[str, str | None] = {}
+    coming = _coming(projects, paths)
+    for new, values in coming.items():
+        if new in members and not paths.covers(new):
+            target = new
+            value = members[new].raw
+        else:  # an object, if there is one, takes up the others
+            objects = [old for old in values if members[old].kind == "{"]
+            target = [*objects, *values][0]
+            value = values.pop(target)
+            names[target] = new
+        for old, incoming in values.items():
+            value = merged(value, incoming)
+            texts[old] = None
+        texts[target] = value
+    return make.changed(projects, texts, names=names)
+
+
+def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
+    """What comes to each new key: the values by their old keys."""
+    members = projects.members()
+    coming: dict[str, dict[str, str]] = defaultdict(dict)
     for key in projects.keys:
         new = make.moved(key, paths.map)
         if new is not None:
-            value = make.with_strings(members[key.value].raw, paths.map)
-            coming.setdefault(new, {})[key.value] = value
-    names: dict[str, str] = {}
-    texts: dict[str, str | None] = {}
-    for new, values in coming.items():
-        if new in members and not paths.covers(new):
-            target, value = new, members[new].raw
-        else:  # an object, if there is one, takes up the others
-            target = min(values, key=lambda old: members[old].kind != "{")
-            value, names[target] = values.pop(target), new
-        for old, incoming in values.items():
-            value, texts[old] = merged(value, incoming), None
-        texts[target] = value
-    return make.changed(projects, texts, names=names) if texts else projects.raw
+            old = key.value
+            value = members[old].raw
+            coming[new][old] = make.with_strings(value, paths.map)
+    return coming
 
 
 def merged(text: str, incoming: str) -> str:
@@ -62,41 +81,60 @@ def merged(text: str, incoming: str) -> str:
 
     Scalars of the first win, except that trust and onboarding are true if either was.
     """
-    mine, other = parse(text), parse(incoming)
-    if other.kind != "{":
+    ours = parse(text)
+    theirs = parse(incoming)
+    if theirs.kind != "{":
         return text
-    if mine.kind != "{":
+    if ours.kind != "{":
         return incoming
-    have, texts = mine.members(), dict[str, str | None]()
-    for key, theirs in other.members().items():
-        if key in have and have[key].kind == theirs.kind and theirs.kind in "{[":
-            # Whole members only: mixing the arguments of two servers of one name serves
-            # nobody.
-            coming = zip(theirs.known(), theirs.items, strict=True)
-            known = set(have[key].known())
-            lacking = {name: item.raw for name, item in coming if name not in known}
-            texts[key] = make.changed(have[key], {}, lacking.items())
-        elif ("Trust" in key or "Onboarding" in key) and theirs.raw == "true":
-            texts[key] = "true"
-    added = [
-        (key, node.raw) for key, node in other.members().items() if key not in have
-    ]
-    return make.changed(mine, texts, added)
+    have = ours.members()
+    texts: dict[str, str | None] = {}
+    added: dict[str, str] = {}
+    for name, coming in theirs.members().items():
+        mine = have.get(name)
+        if mine is None:
+            added[name] = coming.raw
+        elif mine.kind == coming.kind and mine.kind in "{[":
+            texts[name] = _with_lacking(mine, coming)
+        elif coming.raw == "true" and _TRUE_IF_EITHER.search(name):
+            texts[name] = "true"
+    return make.changed(ours, texts, added.items())
+
+
+def _with_lacking(ours: Node, theirs: Node) -> str:
+    """A list or object with the items that it lacks.
+
+    Whole ones: mixing the arguments of two servers of one name serves nobody.
+    """
+    items = dict(zip(theirs.known(), theirs.items, strict=True))
+    for name in ours.known():
+        items.pop(name, None)
+    added = [(name, item.raw) for name, item in items.items()]
+    return make.changed(ours, {}, added)
 
 
 def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = make.place_splices(repos, {"*": mapper})
     for listed in repos.members().values():
-        have = {
-            repr(item.value)
-            for item in listed.items
-            if make.moved(item, mapper) is None
-        }
-        texts: dict[int, str | None] = {}
-        for number, item in enumerate(listed.items if listed.kind == "[" else ()):
-            if (new := make.moved(item, mapper)) is not None:
-                texts[number] = None if repr(new) in have else quote(new)
-                have.add(repr(new))
-        splices += [(listed, make.changed(listed, texts))] if texts else []
+        if listed.kind == "[":
+            texts = _moved_once(listed, mapper)
+            splices.append((listed, make.changed(listed, texts)))
     return splices
+
+
+def _moved_once(listed: Node, mapper: Mapper) -> dict[int, str | None]:
+    """The texts of the items that change; None for one that is there already."""
+    have: list[object] = []
+    news: dict[int, str] = {}
+    for number, item in enumerate(listed.items):
+        new = make.moved(item, mapper)
+        if new is None:
+            have.append(item.value)
+        else:
+            news[number] = new
+    texts: dict[int, str | None] = {}
+    for number, new in news.items():
+        texts[number] = None if new in have else quote(new)
+        have.append(new)
+    return texts

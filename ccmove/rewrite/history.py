@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import struct
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -34,7 +34,7 @@ _ESCAPE = re.compile(rb"\\(?:/|u(?!00[01]))")
 _CONTROL = re.compile(
     rb"\\u00[01]"
 )  # a character that JSON has to escape: many, in few paths
-_ENDS = (b'"', b"/", b"\\", b"\n", b"")  # what may come after a whole path
+_ENDS = (b'"', b"/", b"\\", b"\n")  # what may come after a whole path
 # A line as the client writes it. In text an escape that needs a second look is not
 # usual; possessive, so that a failure is quick and a long line takes no memory.
 _TEXT = r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
@@ -93,6 +93,10 @@ class Swap(NamedTuple):
     def move(self) -> tuple[str, str]:
         return decoded(self.old), decoded(self.new)
 
+    @property
+    def growth(self) -> int:
+        return len(self.new) - len(self.old)
+
 
 @dataclass(eq=False, repr=False)
 class Scan:
@@ -119,14 +123,17 @@ class Scan:
 
     @property
     def counts(self) -> dict[tuple[str, str], int]:
-        found: Counter[tuple[str, str]] = Counter()
+        """How many lines change from what to what."""
+        counts: Counter[tuple[str, str]] = Counter()
         for swap, number in self.swaps.items():
-            found[swap.move] += self._times[number]
-        return dict(found)
+            counts[swap.move] += self._times[number]
+        return dict(counts)
 
     def new_size(self) -> int:
-        times = zip(self.swaps, self._times, strict=True)
-        return self.size + sum((len(swap.new) - len(swap.old)) * n for swap, n in times)
+        size = self.size
+        for swap, number in self.swaps.items():
+            size += swap.growth * self._times[number]
+        return size
 
     def add(self, start: int, swap: Swap, line: bytes) -> None:
         """The value that begins here changes; by its digest the line is known again."""
@@ -174,21 +181,25 @@ def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
         key = prompt.project, prompt.session
         if key not in swaps:
-            path = decoded(prompt.project)
-            new = rule.new_path(path, prompt.session)
-            swaps[key] = _swap(prompt.project, path, new)
-            if swaps[key] is None:
-                changes.staying.add(path)
+            swaps[key] = _swap_by(rule, prompt)
         swap = swaps[key]
-        if swap is None:
-            changes.met.append(prompt.digest)
-        else:
+        if swap is not None:
             changes.add(prompt.start, swap, prompt.digest)
+        else:
+            changes.met.append(prompt.digest)
+    for (project, _), swap in swaps.items():
+        if swap is None:
+            changes.staying.add(decoded(project))
     return changes
 
 
-def _swap(raw: bytes, path: str, new: str | None) -> "Swap | None":
-    return Swap(raw, encoded(new)) if new not in (None, path) else None
+def _swap_by(rule: Rule, prompt: Prompt) -> Swap | None:
+    """What the rule makes of a prompt's path; None: it stays."""
+    path = decoded(prompt.project)
+    new = rule.new_path(path, prompt.session)
+    if new is None or new == path:
+        return None
+    return Swap(prompt.project, encoded(new))
 
 
 def prompts_with(
@@ -229,24 +240,24 @@ def _sign(needle: str) -> Sign:
     any case.
     """
     spelled = encoded(needle)[1:-1]
-    is_windows = not needle.startswith("/")
-    return (
-        re.compile(re.escape(spelled), re.IGNORECASE) if is_windows else b'"' + spelled
-    )
+    if needle.startswith("/"):
+        return b'"' + spelled
+    return re.compile(re.escape(spelled), re.IGNORECASE)
 
 
 def _spots(block: bytes, end: int, sign: Sign) -> list[int]:
     """Where the sign is, and a whole component ends: not in `/code/app-docker`."""
     if isinstance(sign, re.Pattern):
         return [match.start() for match in sign.finditer(block, 0, end)]
-    spots = []
-    spot = block.find(sign, 0, end)  # in a third of the time that a pattern takes
-    while spot >= 0:
-        after = spot + len(sign)
-        if block[after : after + 1] in _ENDS:
-            spots.append(spot)
+    spots: list[int] = []
+    after = 0
+    while True:  # in a third of the time that a pattern takes
         spot = block.find(sign, after, end)
-    return spots
+        if spot < 0:
+            return spots
+        after = spot + len(sign)
+        if block.startswith(_ENDS, after) or after == len(block):
+            spots.append(spot)
 
 
 def blocks(
@@ -258,28 +269,42 @@ def blocks(
     It is not cut there: copying takes longer than reading. A line that is too long
     comes in parts.
     """
-    length = most = most or BLOCK
-    while start < size and (block := read(start, min(length, size - start))):
+    most = most or BLOCK
+    length = most
+    while start < size:
+        block = read(start, min(length, size - start))
+        if not block:
+            return
         end = block.rfind(b"\n") + 1
         is_last = start + len(block) >= size
-        if not end and not is_last and length < LONGEST_LINE:
+        is_too_long = length >= LONGEST_LINE
+        if not (end or is_last or is_too_long):
             length *= 2
             continue
-        end = len(block) if is_last or not end else end
+        if is_last or not end:
+            end = len(block)
         yield start, block, end
-        start, length = start + end, most
+        start += end
+        length = most
 
 
 def _lines_with(
     block: bytes, end: int, signs: list[Sign]
 ) -> Iterator[tuple[int, bytes]]:
     """Every line that holds a sign, and where it begins."""
+    spots: set[int] = set()
+    for sign in signs:
+        spots.update(_spots(block, end, sign))
     done = 0
-    for spot in sorted(spot for sign in signs for spot in _spots(block, end, sign)):
-        if spot >= done:
-            start = block.rfind(b"\n", 0, spot) + 1
-            done = block.find(b"\n", spot, end) + 1 or end + 1
-            yield start, block[start : done - 1]
+    for spot in sorted(spots):
+        if spot < done:
+            continue
+        start = block.rfind(b"\n", 0, spot) + 1
+        stop = block.find(b"\n", spot, end)
+        if stop < 0:
+            stop = end
+        yield start, block[start:stop]
+        done = stop + 1
 
 
 def _prompt(line: bytes, start: int) -> Prompt | None:
@@ -323,17 +348,22 @@ def _digest(line: bytes, begin: int, end: int) -> bytes:
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     """The bytes of `start`..`found.size` with the new values, block by block."""
     rows = iter(found)
-    at, swap, _ = next(rows, (found.size, None, b""))
+    row = next(rows, None)
     for position, block, end in blocks(read, start, found.size, PIECE):
-        view, done = memoryview(block), 0
+        view = memoryview(block)
         pieces: list[bytes | memoryview] = []
-        while swap is not None and at < position + end:
-            pieces += (view[done : at - position], swap.new)
-            done = at - position + len(swap.old)
-            if block[at - position : done] != swap.old:
+        done = 0
+        while row is not None and row[0] < position + end:
+            start, swap, _ = row
+            begin = start - position
+            pieces.append(view[done:begin])
+            pieces.append(swap.new)
+            done = begin + len(swap.old)
+            if not block.startswith(swap.old, begin):
                 raise StaleLookError("the history has changed since it was looked at")
-            at, swap, _ = next(rows, (found.size, None, b""))
-        yield b"".join((*pieces, view[done:end]))
+            row = next(rows, None)
+        pieces.append(view[done:end])
+        yield b"".join(pieces)
 
 
 def to_record(scan: Scan) -> Iterator[bytes]:
@@ -351,9 +381,10 @@ def from_record(data: bytes, before: int, after: int) -> Scan:
     ValueError for what can't be that.
     """
     head, _, rows = data.partition(b"\n")
-    kept, end = Scan(before), 0
+    kept = Scan(before)
+    end = 0
     try:
-        swaps = [Swap(old.encode(), new.encode()) for old, new in json.loads(head)]
+        swaps = [_swap_of(*pair) for pair in json.loads(head)]
         for start, number, line in Scan.ROW.iter_unpack(rows):
             if start < end:
                 raise ValueError("values that overlap")
@@ -361,21 +392,30 @@ def from_record(data: bytes, before: int, after: int) -> Scan:
             end = start + len(swaps[number].old)
     except (AttributeError, IndexError, TypeError, struct.error):
         raise ValueError("not what is kept of a history") from None
-    are_strings = all(isinstance(path, str) for swap in swaps for path in swap.move)
-    if kept.new_size() != after or end > before or not are_strings:
+    if kept.new_size() != after or end > before:
         raise ValueError("not what is kept of this history")
     return kept
+
+
+def _swap_of(old: str, new: str) -> Swap:
+    """A swap as it was kept; ValueError when its values are no strings of JSON."""
+    swap = Swap(old.encode(), new.encode())
+    if not all(isinstance(path, str) for path in swap.move):
+        raise ValueError("not what is kept of a history")
+    return swap
 
 
 def spans_back(kept: Scan, size_after: int) -> Scan:
     """The way back in a file whose first `size_after`
     bytes are exactly what the run wrote.
     """
-    found, shift = Scan(size_after), 0
+    changes = Scan(size_after)
+    shift = 0
     for start, swap, line in kept:
-        found.add(start + shift, Swap(swap.new, swap.old), line)
-        shift += len(swap.new) - len(swap.old)
-    return found
+        back = Swap(swap.new, swap.old)
+        changes.add(start + shift, back, line)
+        shift += swap.growth
+    return changes
 
 
 @dataclass(frozen=True)
@@ -393,26 +433,25 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     A line that the run wrote gets its old value; one that came since goes by the rule;
     what was at NEW before stays.
     """
-    written: dict[
-        tuple[bytes, bytes], list[bytes]
-    ] = {}  # (new value, line) -> old ones
+    # The old values of each line that has this new one, in their order.
+    written: dict[tuple[bytes, bytes], list[bytes]] = defaultdict(list)
     for _, swap, line in kept:
-        written.setdefault((swap.new, line), []).append(swap.old)
+        written[swap.new, line].append(swap.old)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
+        line = prompt.digest
+        olds = written.get((prompt.project, line))
+        back: Swap | None = None
         if prompt.session in way.elsewhere:
             continue
-        if olds := written.get((prompt.project, prompt.digest)):
-            # Lines that repeat get theirs in their order.
+        if olds:
             old = olds.pop(0) if len(olds) > 1 else olds[0]
-            changes.add(prompt.start, Swap(prompt.project, old), prompt.digest)
-        elif prompt.digest not in way.met:
-            path = decoded(prompt.project)
-            new = way.rule.new_path(path, prompt.session)
-            later = _swap(prompt.project, path, new)
-            if later is not None:
-                changes.add(prompt.start, later, prompt.digest)
+            back = Swap(prompt.project, old)
+        elif line not in way.met:
+            back = _swap_by(way.rule, prompt)
+        if back is not None:
+            changes.add(prompt.start, back, line)
     return changes
 
 
@@ -430,16 +469,17 @@ def count_prompts(
 ) -> dict[str, tuple[int, int]]:
     """Of every `project`: how many lines, and the newest in ns or 0."""
     number: Counter[bytes] = Counter()
-    newest: dict[bytes, int] = {}
+    newest: Counter[bytes] = Counter()  # in ms
     for start, block, end in blocks(read, 0, size):
         if tick:
             tick(start, size)
         for raw, time in _prompts_in(block[:end]):
             number[raw] += 1
-            newest[raw] = max(time, newest.get(raw, 0))
-    return {
-        decoded(raw): (number[raw], time * 1_000_000) for raw, time in newest.items()
-    }
+            newest[raw] = max(time, newest[raw])
+    counts = {}
+    for raw, count in number.items():
+        counts[decoded(raw)] = count, newest[raw] * 1_000_000
+    return counts
 
 
 def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
@@ -451,14 +491,21 @@ def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
         parts = _USUAL.split(block)  # which takes half the time of decoding every line
     except UnicodeDecodeError:
         parts = [block]
-    projects, times = parts[2::_GROUPS], parts[1::_GROUPS]
-    yield from zip(projects, map(int, times), strict=True)
-    for line in b"".join(parts[0::_GROUPS]).split(b"\n"):
+    times = map(int, parts[1::_GROUPS])
+    yield from zip(parts[2::_GROUPS], times, strict=True)
+    rest = b"".join(parts[0::_GROUPS])
+    for line in rest.split(b"\n"):
         try:
-            record = json.loads(line) if line else None
+            record = json.loads(line or b"0")
         except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict) and isinstance(path := record.get("project"), str):
-            time: Any = record.get("timestamp")
-            is_date = isinstance(time, int | float) and 0 < time < LATEST
-            yield encoded(path), int(time) if is_date else 0
+        if isinstance(record, dict):
+            yield from _unusual_prompt(record)
+
+
+def _unusual_prompt(record: dict[str, Any]) -> Iterator[tuple[bytes, int]]:
+    path = record.get("project")
+    time = record.get("timestamp")
+    if isinstance(path, str):
+        is_date = isinstance(time, int | float) and 0 < time < LATEST
+        yield encoded(path), int(time or 0) if is_date else 0

@@ -2,12 +2,13 @@
 and its entries, each known by its session.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
-from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.splice import apply, at_places, changed
 
+Mapping = Callable[[str], str | None]
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
 
@@ -26,23 +27,29 @@ def key_of(entry: Node) -> str:
     return session if isinstance(session, str) else entry.raw
 
 
-def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
-    """The index with `originalPath`,
-    `projectPath` and the paths of its entries moved.
-    """
-    moving = (*OWNERS, "entries/[]/projectPath")
-    return at_places(
-        text, {**dict.fromkeys(moving, paths.map), "entries/[]/fullPath": names.map}
-    )
+def rewritten(text: str, new_path: Mapping, names: NameMap) -> str:
+    """The index with the path of its owner, and those of its entries, moved."""
+    return entries_moved(with_owner(text, new_path), new_path, names)
+
+
+def with_owner(text: str, new_path: Mapping) -> str:
+    """The index with what it says about whose it is, renamed."""
+    return at_places(text, dict.fromkeys(OWNERS, new_path))
+
+
+def entries_moved(text: str, new_path: Mapping, names: NameMap) -> str:
+    """The index with the paths of its entries moved."""
+    moving = {"entries/[]/projectPath": new_path, "entries/[]/fullPath": names.map}
+    return at_places(text, moving)
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:
-    listed = [entry for entry in _listed(text).items if entry.kind == "{"]
-    return {
-        key_of(entry)
-        for entry in listed
-        if str(entry.value.get("projectPath")) in paths
-    }
+    """The sessions whose entries name one of these paths."""
+    sessions = set()
+    for entry in _listed(text).items:
+        if entry.kind == "{" and str(entry.value.get("projectPath")) in paths:
+            sessions.add(key_of(entry))
+    return sessions
 
 
 def entries(text: str) -> Entries:
@@ -58,11 +65,11 @@ def with_entries(text: str, added: Entries) -> str:
 def without(
     text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()
 ) -> str:
+    """The index without some entries, and with others at the end."""
     listed = _listed(text)
-    texts = {
-        number: None for number, item in enumerate(listed.items) if key_of(item) in keys
-    }
-    return apply(text, [(listed, changed(listed, texts, added))])
+    numbers = [i for i, item in enumerate(listed.items) if key_of(item) in keys]
+    entries = changed(listed, dict.fromkeys(numbers), added)
+    return apply(text, [(listed, entries)])
 
 
 def made(entries: Entries, path: str) -> str:

@@ -72,27 +72,30 @@ class Node:
     def _parts(self) -> list[Node]:
         """All items, or keys and items in turn."""
         parts: list[Node] = []
-        at = _end(_BETWEEN, self.text, self.start + 1)
-        while self.kind in "{[" and self.text[at] not in "}]":
-            value, end = _scan(self.text, at)
-            parts.append(Node(self.text, at, end, value))
-            at = _end(_BETWEEN, self.text, end)
+        if self.kind not in "{[":
+            return parts
+        text = self.text
+        at = _end(_BETWEEN, text, self.start + 1)
+        while text[at] not in "}]":
+            value, end = _scan(text, at)
+            parts.append(Node(text, at, end, value))
+            at = _end(_BETWEEN, text, end)
         return parts
 
     def members(self) -> dict[str, Node]:
         """What counts in an object: of repeated keys the last,
         as the client reads it.
         """
-        return {
-            key.value: item for key, item in zip(self.keys, self.items, strict=False)
-        }
+        names = [key.value for key in self.keys]
+        return dict(zip(names, self.items, strict=False))
 
     def known(self) -> list[str]:
         """What each item is known by: its name or, in a list,
         its value in whatever spelling.
         """
-        names = [key.value for key in self.keys]
-        return names if self.kind == "{" else [repr(item.value) for item in self.items]
+        if self.kind == "{":
+            return [key.value for key in self.keys]
+        return [repr(item.value) for item in self.items]
 
 
 def parse(text: str) -> Node:
@@ -102,10 +105,12 @@ def parse(text: str) -> Node:
         value, end = _scan(text, start)
     except RecursionError:
         raise NotJsonError("nested too deeply") from None
-    except (StopIteration, json.JSONDecodeError) as error:
-        at = error.value if isinstance(error, StopIteration) else error.pos
-        raise NotJsonError(f"character {at}") from None
-    if (rest := _end(_BLANK, text, end)) != len(text):
+    except StopIteration as error:
+        raise NotJsonError(f"character {error.value}") from None
+    except json.JSONDecodeError as error:
+        raise NotJsonError(f"character {error.pos}") from None
+    rest = _end(_BLANK, text, end)
+    if rest != len(text):
         raise NotJsonError(f"character {rest}")
     _check_depth(value)
     return Node(text, start, end, value)
@@ -115,21 +120,21 @@ def _check_depth(value: Any) -> None:
     """How deep the scanner goes depends on the Python;
     what comes after it recurses, too.
     """
-    level, depth = [value], 0
-    while level := [item for value in level for item in _below(value)]:
-        depth += 1
-        if depth > DEEPEST:
-            raise NotJsonError("nested too deeply")
+    level: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        below: list[Any] = []
+        for item in level:
+            below += _below(item)
+        if not below:
+            return
+        level = below
+    raise NotJsonError("nested too deeply")
 
 
 def _below(value: Any) -> Iterable[Any]:
-    return (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else ()
-    )
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -150,9 +155,10 @@ _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
     """Every node that counts with the pointer to it, parents first."""
     yield at, node
-    for token, item in (
-        node.members().items() if node.kind == "{" else enumerate(node.items)
-    ):
+    below: dict[Any, Node] = dict(enumerate(node.items))
+    if node.kind == "{":
+        below = node.members()
+    for token, item in below.items():
         yield from walk(item, (*at, token))
 
 

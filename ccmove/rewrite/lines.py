@@ -1,29 +1,31 @@
 """Texts made of lines: session aliases, and notes that are merged and taken apart."""
 
-from ccmove.rewrite.compare import changed_lines
+from ccmove.rewrite.compare import ChangedLine, changed_lines
 from ccmove.rewrite.pathmap import NameMap
 
 
 def aliases(text: str, names: NameMap) -> str:
     """.session-aliases with the lines that name a moved project directory changed."""
-    lines = [(line.rstrip("\r"), line) for line in text.split("\n")]
-    return "\n".join(
-        (names.map(path) or path) + line[len(path) :] for path, line in lines
-    )
+    lines = []
+    for line in text.split("\n"):
+        path = line.rstrip("\r")
+        new = names.map(path) or path
+        lines.append(new + line[len(path) :])
+    return "\n".join(lines)
 
 
 def appended(text: str, addition: str) -> str:
     """The text, then the lines of the addition that it lacks; blank lines do not count.
 
-    A line that the addition has twice comes once, where it stood last.
+    A line that the addition has twice comes once.
     """
-    lines = addition.split("\n")
-    last_place = {line.rstrip(): number for number, line in enumerate(lines)}
     present = {line.rstrip() for line in text.split("\n")}
+    present.add("")
     lacking = ""
-    for number, line in enumerate(lines):
+    for line in addition.split("\n"):
         bare = line.rstrip()
-        if bare and bare not in present and last_place[bare] == number:
+        if bare not in present:
+            present.add(bare)
             lacking += f"{line}\n"
     if lacking and text and not text.endswith("\n"):
         text += "\n"
@@ -43,22 +45,29 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     Lines that the run added go, those that it replaced or took out come back.
     """
     lines_now = now.split("\n")
+    lines_after = after.split("\n")
+    changes = list(changed_lines(before.split("\n"), lines_after))
     original: dict[str, str | None] = {}  # of each line that the run wrote
     removed: list[str] = []
-    replaced: list[tuple[int, str, str]] = []
-    for _, number, old, new in changed_lines(before.split("\n"), after.split("\n")):
+    for change in changes:
+        old = change.before
+        new = change.after
         if new is None:
-            if old is not None:
-                removed.append(old)
-            continue
-        if (old or new).strip():
+            removed.append(old or "")
+        elif (old or new).strip():
             original[new] = old
-        if old and new:
-            replaced.append((number, old, new))
     back = [original.get(line, line) for line in lines_now]
+    staying = [line for line in back if line is not None]
+    text = appended("\n".join(staying), "\n".join(removed))
+    return text, _lost(changes, {*lines_now, *staying})
+
+
+def _lost(changes: list[ChangedLine], lines: set[str]) -> list[str]:
+    """Lines that the run replaced and of which neither version is there."""
     lost = []
-    for number, old, new in replaced:
-        if old not in back and new not in lines_now:
-            lost.append(f"line {number + 1}")
-    staying = "\n".join(line for line in back if line is not None)
-    return appended(staying, "\n".join(removed)), lost
+    for change in changes:
+        if not change.before or not change.after:
+            continue
+        if change.before not in lines and change.after not in lines:
+            lost.append(f"line {change.number + 1}")
+    return lost

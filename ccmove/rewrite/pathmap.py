@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+
+from ccmove.rewrite.windows import compared, in_bash, is_windows, native, slashed
 
 Move = tuple[str, str]
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|//[^/]|(?:~|\$HOME|\$\{HOME\})\\")
 _SEPARATORS = re.compile(r"[\\/]+")
 _ROOT = re.compile(r"(?:[A-Za-z]:)?[\\/]*")
 _HOME = ("~", "$HOME", "${HOME}")
@@ -27,28 +28,6 @@ def client_spelling(path: str) -> str:
     U+FFFD where a name is not UTF-8.
     """
     return os.fsencode(path).decode("utf-8", "replace")
-
-
-def is_windows(path: str) -> bool:
-    """Whether `path` is spelled the Windows way (`C:\\x`,
-    `C:/x`, `\\\\server\\share`).
-    """
-    return _WINDOWS.match(path) is not None
-
-
-def native(path: str) -> str:
-    """A path of Windows with its own separators:
-    the keys of the config file have others.
-    """
-    return path.replace("/", "\\") if is_windows(path) else path
-
-
-def in_bash(path: str) -> str:
-    """A path of Windows as Git's bash and the client's rules have it:
-    `/c/work/x`, `~/x`.
-    """
-    path = path.replace("\\", "/") if is_windows(path) else path
-    return f"/{path[0].lower()}{path[2:]}" if path[1:3] == ":/" else path
 
 
 def is_root(path: str) -> bool:
@@ -72,11 +51,23 @@ class PathMap:
         for above in with_parents(path):
             if above in self._kept:
                 return None
-            for old, new in self._by_old.get(above, ()):
-                is_alone = old in self.alone and path != old
-                if not is_alone and _concerns((old, new), path):
-                    return _join(path, old, new)
+            for move in self._by_old.get(above, ()):
+                if self._concerns(move, path):
+                    return _join(path, *move)
         return None
+
+    def _concerns(self, move: Move, path: str) -> bool:
+        """Whether this move takes a path that is in its OLD along.
+
+        What is in a NEW below that OLD is in place already.
+        """
+        old, new = move
+        if old in self.alone and path != old:
+            return False
+        if tail_below(path, old) is None:
+            return False
+        is_new_below = bool(tail_below(new, old))
+        return not is_new_below or tail_below(path, new) is None
 
     @cached_property
     def _by_old(self) -> dict[str, list[Move]]:
@@ -99,8 +90,8 @@ class PathMap:
         would be now is another one.
         """
         kept = frozenset(filter(None, map(PathMap(self.moves).map, self.kept)))
-        moves = [move for move in self.moves if move[0] not in self.alone]
-        return PathMap(tuple((new, old) for old, new in moves), kept)
+        moves = [(new, old) for old, new in self.moves if old not in self.alone]
+        return PathMap(tuple(moves), kept)
 
     def as_people_write(self, home: str) -> PathMap:
         """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for
@@ -108,23 +99,20 @@ class PathMap:
 
         A new path that is not in the home is absolute in every spelling.
         """
-        inside = [move for move in self.moves if tail_below(move[0], home)]
-        spelled = [
-            (_spelled(old, home, sign), _spelled(new, home, sign))
-            for sign in _HOME
-            for old, new in inside
-        ]
-        kept = {_spelled(path, home, sign) for sign in _HOME for path in self.kept}
-        if is_windows(
-            home
-        ):  # its shells differ in the slash, and in how they write a drive
-            spelled += [
-                (old.replace("\\", "/"), new.replace("\\", "/")) for old, new in spelled
-            ]
-            spelled += [(in_bash(old), in_bash(new)) for old, new in self.moves]
-            kept |= {in_bash(path) for path in kept | self.kept}
-        alone = {_spelled(path, home, sign) for sign in _HOME for path in self.alone}
-        return PathMap((*self.moves, *spelled), self.kept | kept, self.alone | alone)
+        moves = list(self.moves)
+        kept = set(self.kept)
+        alone = set(self.alone)
+        for spelled in _spellings(home):
+            kept.update(map(spelled, self.kept))
+            alone.update(map(spelled, self.alone))
+            for old, new in self.moves:
+                other = spelled(old)
+                is_home = other in _HOME
+                if is_home or other == old:
+                    continue
+                move = other, spelled(new)
+                moves.append(move)
+        return PathMap(tuple(moves), frozenset(kept), frozenset(alone))
 
     def needles(self) -> tuple[str, ...]:
         """Strings of which every path that these moves concern contains one."""
@@ -134,28 +122,17 @@ class PathMap:
         """Each OLD that stands in `text` as a whole path,
         not as a part of another one.
         """
-        named = []
-        for old, new in self.moves:
-            if old in text or is_windows(
-                old
-            ):  # a quick look first, which a pattern is not
-                staying = [
-                    _whole_path(path)
-                    for path in (*self.kept, new)
-                    if tail_below(path, old)
-                ]
-                places = [found.start() for found in _whole_path(old).finditer(text)]
-                if any(
-                    not any(path.match(text, place) for path in staying)
-                    for place in places
-                ):
-                    named.append(old)
-        return named
+        return [old for old, new in self.moves if self._is_named(old, new, text)]
 
-
-def compared(path: str) -> str:
-    """A path as it is compared: on Windows neither case nor the slash counts."""
-    return native(path).lower() if is_windows(path) else path
+    def _is_named(self, old: str, new: str, text: str) -> bool:
+        """Whether OLD is there, and not only as the beginning of a path that stays."""
+        if old not in text and not is_windows(old):
+            return False  # a quick look first, which a pattern is not
+        starts = _starts(old, text)
+        for path in (*self.kept, new):
+            if starts and tail_below(path, old):
+                starts -= _starts(path, text)
+        return bool(starts)
 
 
 def with_parents(path: str) -> Iterator[str]:
@@ -168,24 +145,15 @@ def with_parents(path: str) -> Iterator[str]:
         end = whole.rfind(separator, 0, end)
 
 
-def _concerns(move: Move, path: str) -> bool:
-    """Whether `path` is in OLD; what is in a NEW below that OLD is already in place."""
-    old, new = move
-    in_place = tail_below(new, old) and tail_below(path, new) is not None
-    return tail_below(path, old) is not None and not in_place
-
-
 def tail_below(path: str, parent: str) -> str | None:
     """What of `path` follows `parent`: "" when they are the same,
     None when it is not below.
     """
     head, tail = path[: len(parent)], path[len(parent) :]
-    if is_windows(
-        parent
-    ):  # where neither case nor the kind of slash makes another folder
-        is_same = is_windows(path) and native(head).lower() == native(parent).lower()
-        return tail if is_same and tail[:1] in ("", "/", "\\") else None
-    return tail if head == parent and tail[:1] in ("", "/") else None
+    if compared(head) != compared(parent):
+        return None
+    is_backslash = tail[:1] == "\\" and is_windows(parent)
+    return tail if tail[:1] in ("", "/") or is_backslash else None
 
 
 def are_nested(one: str, other: str) -> bool:
@@ -193,9 +161,21 @@ def are_nested(one: str, other: str) -> bool:
     return tail_below(one, other) is not None or tail_below(other, one) is not None
 
 
-def _spelled(path: str, home: str, sign: str) -> str:
+def _spellings(home: str) -> Iterator[Callable[[str], str]]:
+    """How else a path in the home is written; on Windows with either slash."""
+    for sign in _HOME:
+        yield partial(_with_sign, home=home, sign=sign)
+    if is_windows(home):
+        yield in_bash
+        for sign in _HOME:
+            yield partial(_with_sign, home=home, sign=sign, spell=slashed)
+
+
+def _with_sign(
+    path: str, home: str, sign: str, spell: Callable[[str], str] = str
+) -> str:
     tail = tail_below(path, home)
-    return path if tail is None else sign + tail
+    return spell(path if tail is None else sign + tail)
 
 
 # Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`)
@@ -203,6 +183,11 @@ def _spelled(path: str, home: str, sign: str) -> str:
 _BEGINS = r"(?:(?<![\w.~-])|(?<=-[A-Za-z])|(?<=\\[nrt]))"
 # Not before a character of a name; a full stop ends a sentence, or goes on to `.bak`.
 _ENDS = r"(?![\w+@~-]|\.[\w-])"
+
+
+def _starts(path: str, text: str) -> set[int]:
+    """Where in the text the path stands as a whole."""
+    return {match.start() for match in _whole_path(path).finditer(text)}
 
 
 @lru_cache
@@ -220,11 +205,9 @@ def _needle(old: str) -> str:
     """
     if not is_windows(old):
         return old
-    return max(
-        re.findall(r"[\w.-]+", _SEPARATORS.split(old)[-1], re.ASCII),
-        key=len,
-        default=":",
-    )
+    name = _SEPARATORS.split(old)[-1]
+    parts = re.findall(r"[\w.-]+", name, re.ASCII)
+    return max(parts, key=len, default=":")
 
 
 def _join(path: str, old: str, new: str) -> str:
@@ -232,11 +215,11 @@ def _join(path: str, old: str, new: str) -> str:
     the rest stays.
     """
     head, tail = path[: len(old)], path[len(old) :]
-    if is_windows(old) and is_windows(new):
-        return (native(new) if "\\" in head else new.replace("\\", "/")) + tail
-    if is_windows(old):
+    if not is_windows(old):
+        return native(new + tail) if "\\" in new else new + tail
+    if not is_windows(new):
         return (new + tail).replace("\\", "/")
-    return native(new + tail) if "\\" in new else new + tail
+    return (native(new) if "\\" in head else slashed(new)) + tail
 
 
 @dataclass(frozen=True)
@@ -247,22 +230,31 @@ class NameMap:
 
     names: tuple[tuple[str, str], ...]
     paths: PathMap = PathMap(())
-    sessions: Mapping[tuple[str, str], str] = field(
-        default_factory=dict
-    )  # that leave their own
+    # (directory, session) -> the directory to which that session goes alone.
+    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def map(self, path: str) -> str | None:
         """Where a path of the state itself is after the move, or None when it stays."""
         place = self.paths.map(path) or path
-        for found in reversed(list(_DIRECTORY_NAME.finditer(place))):
-            alone = self.sessions.get(
-                (found["name"], found["entry"].removesuffix(".jsonl"))
-            )
-            new = dict(self.names).get(found["name"], alone)
-            if new is not None:
-                place = place[: found.start()] + new + place[found.end() :]
-                break
+        names = list(_DIRECTORY_NAME.finditer(place))
+        for match in reversed(names):
+            new = self._new_name(match["name"], match["entry"])
+            if new is None:
+                continue
+            before = place[: match.start()]
+            behind = place[match.end() :]
+            place = before + new + behind
+            break
         return place if place != path else None
+
+    def _new_name(self, name: str, entry: str) -> str | None:
+        """Of the directory in which an entry will be; None when it stays."""
+        alone = self.sessions.get((name, entry.removesuffix(".jsonl")))
+        return self._by_name.get(name, alone)
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        return dict(self.names)
 
 
 _DIRECTORY_NAME = re.compile(

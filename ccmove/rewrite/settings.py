@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from ccmove.rewrite.pathmap import NameMap, PathMap, in_bash
+from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import at_places, with_strings
+from ccmove.rewrite.windows import in_bash
 
 Rewrite = Callable[[str, PathMap, NameMap], str]  # the text with what moves
 

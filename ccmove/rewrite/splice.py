@@ -7,7 +7,7 @@ others stay.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote, walk
@@ -20,13 +20,20 @@ _NO_UTF8 = re.compile("[\udc80-\udcff]")
 
 def apply(text: str, splices: Iterable[Splice]) -> str:
     """`text` with every splice made; all else is untouched."""
-    pieces: list[str] = []
+    pieces = []
     position = 0
-    for node, new in sorted(splices, key=lambda splice: splice[0].start):
-        assert node.start >= position, f"splices overlap at character {node.start}"
-        pieces += (text[position : node.start], new)
+    for node, new in sorted(splices, key=_start_of):
+        start = node.start
+        assert start >= position, f"splices overlap at character {start}"
+        pieces.append(text[position:start])
+        pieces.append(new)
         position = node.end
-    return "".join((*pieces, text[position:]))
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _start_of(splice: Splice) -> int:
+    return splice[0].start
 
 
 def changed(
@@ -41,29 +48,46 @@ def changed(
     `added` come at the end, each with its name, spaced as the others are; `names` are
     new names.
     """
-    text, keys, last = parent.text, parent.keys, parent.members()
     pieces: list[str] = []
+    staying = _items_left(parent, texts, names or {})
+    for gap, item in staying:
+        pieces += (gap, item)
+    between, colon = _spacing(parent)
+    for name, raw in added:
+        pieces.append(between)
+        if parent.kind == "{":
+            pieces.append(quote(name) + colon)
+        pieces.append(raw)
+    if pieces:  # there is nothing ahead that a comma would part it from
+        pieces[0] = pieces[0].rpartition(",")[2]
+    end = parent.items[-1].end if parent.items else parent.start + 1
+    inside = "".join(pieces)
+    return parent.kind + inside + parent.text[end : parent.end]
+
+
+def _items_left(
+    parent: Node, texts: Mapping[Any, str | None], names: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The items that do not go: what stands ahead of each, and its new text."""
+    text = parent.text
+    counting = parent.members()
+    keys = parent.keys
     end = parent.start + 1
     for number, item in enumerate(parent.items):
-        start = keys[number] if keys else item
-        known: Any = start.value if keys else number
-        raw = texts.get(known, item.raw)
+        start, head = item.start, ""
+        raw = texts.get(number, item.raw)
+        if keys:
+            key = keys[number]
+            name = key.value
+            spelled = quote(names[name]) if name in names else key.raw
+            start = key.start
+            head = spelled + text[key.end : item.start]
+            raw = texts.get(name, item.raw)
+            if raw is not None and counting[name] is not item:
+                raw = item.raw
         if raw is not None:
-            gap = text[end : start.start]
-            pieces.append(gap if pieces else gap.rpartition(",")[2])
-            if keys:
-                name = (names or {}).get(known)
-                pieces += (
-                    quote(name) if name else start.raw,
-                    text[start.end : item.start],
-                )
-            pieces.append(item.raw if keys and last[known] is not item else raw)
+            yield text[end:start], head + raw
         end = item.end
-    gap, colon = _spacing(parent)
-    for name, raw in added:
-        pieces.append(gap if pieces else gap.rpartition(",")[2])
-        pieces.append(quote(name) + colon + raw if parent.kind == "{" else raw)
-    return "".join((parent.kind, *pieces, text[end : parent.end]))
 
 
 def _spacing(parent: Node) -> tuple[str, str]:
@@ -100,14 +124,21 @@ def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
     for place, mapper in places.items():
         nodes = [root]
         for step in place.split("/"):
-            nodes = [below for node in nodes for below in _below(node, step)]
+            below: list[Node] = []
+            for node in nodes:
+                below += _below(node, step)
+            nodes = below
         splices += _mapped(nodes, mapper)
     return splices
 
 
 def _mapped(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
-    news = ((node, moved(node, mapper)) for node in nodes)
-    return [(node, quote(new)) for node, new in news if new is not None]
+    splices = []
+    for node in nodes:
+        new = moved(node, mapper)
+        if new is not None:
+            splices.append((node, quote(new)))
+    return splices
 
 
 def _below(node: Node, step: str) -> Iterable[Node]:
@@ -122,6 +153,5 @@ def with_strings(
     """`text` with every string value in it that the mapper changes;
     the names of members stay.
     """
-    return apply(
-        text, _mapped((n for at, n in walk(parse(text)) if wanted(at, n)), mapper)
-    )
+    nodes = [node for at, node in walk(parse(text)) if wanted(at, node)]
+    return apply(text, _mapped(nodes, mapper))

@@ -547,32 +547,27 @@ def settings_of_since(text: str, back: Mapper, had: Mapping[str, str]) -> str:
     projects = parse(text).members().get(config.PROJECTS)
     if projects is None or projects.kind != "{":
         return text
+    members = projects.members()
     texts: dict[str, str | None] = {}
     coming: dict[str, str] = {}
-    for key, node in projects.members().items():
+    for key, node in members.items():
         old = back(key)
         if old is None:
             continue
-        texts[key] = had.get(key)
-        since = _entry_of_since(node, had.get(key))
+        own = had.get(key)
+        texts[key] = own
+        since = _entry_of_since(node, own)
         if since is not None:
             coming[old] = make.with_strings(since, back)
-    return make.apply(text, [(projects, _with_entries(projects, texts, coming))])
-
-
-def _with_entries(
-    projects: Node, texts: dict[str, str | None], coming: dict[str, str]
-) -> str:
-    """The projects with these texts, and with what comes to others."""
-    members = projects.members()
-    added: list[tuple[str, str]] = []
+    added: dict[str, str] = {}
     for path, value in coming.items():
-        if path in members:
-            there = texts.get(path) or members[path].raw
-            texts[path] = config.merged(there, value)
-        else:
-            added.append((path, value))
-    return make.changed(projects, texts, added)
+        if path not in members:
+            added[path] = value
+            continue
+        there = texts.get(path) or members[path].raw
+        texts[path] = config.merged(there, value)
+    entries = make.changed(projects, texts, added.items())
+    return make.apply(text, [(projects, entries)])
 
 
 def _entry_of_since(now: Node, before: str | None) -> str | None:

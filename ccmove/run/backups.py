@@ -29,22 +29,14 @@ from ccmove.errors import (
     look_at,
     run,
 )
-from ccmove.plan.model import ProjectMove
 from ccmove.run import disk
-from ccmove.run.manifest import (
-    ID_PATTERN,
-    LARGEST_MANIFEST,
-    Id,
-    Manifest,
-    Spelling,
-    decode,
-    encode,
-    from_json,
-    sealed,
-    unsealed,
-)
+from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json
+from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest
 
 PAST = run("ccmove", "backups", text="past moves")
+REPORT = "report.json"  # what a run said, as `--json`
+LARGEST_REPORT = 256 << 20
+SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
 
 def new_id(layout: Layout) -> str:
@@ -112,16 +104,12 @@ def write_manifest(manifest: Manifest, layout: Layout) -> None:
     only what passes the checks of a reader.
     """
     path = layout.run / "manifest.json"
-    fresh = _write_beside(
-        path, sealed(encode(manifest, Spelling(layout, layout.run).write))
-    )
     try:
+        fresh = _write_beside(path, to_json(manifest, layout, layout.run))
         if read_manifest(fresh, layout) != manifest:
             raise RefusedError(f"{fresh} does not read back as it was written")
-    except RefusedError as error:
-        what = (
-            f"this run could not be undone later, so nothing was done: {error.message}"
-        )
+    except (RefusedError, ValueError) as error:
+        what = f"this run could not be undone later, so nothing was done: {error}"
         raise CcmoveError(what) from None
     disk.replace(fresh, path)
 
@@ -145,6 +133,21 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
             "ls", "-l", path.parent / "files", text="what it saved is untouched"
         )
         raise RefusedError(f"{path} can't be used: {error}", files) from None
+
+
+def read_report(layout: Layout, identifier: str) -> bytes | None:
+    """What the run said, as JSON; None when its backup has no report."""
+    document = read_document(layout.backups / identifier / REPORT, LARGEST_REPORT)
+    return None if document is None else document.data
+
+
+def replace_report(layout: Layout, identifier: str, report: bytes) -> None:
+    """For what a run says after it is complete."""
+    path = layout.backups / identifier / REPORT
+    fresh = path.with_name(f"{REPORT}.new")
+    disk.remove_file(fresh, flushed=False)
+    disk.write_new(fresh, [report])
+    disk.replace(fresh, path)
 
 
 def backup_ids(directory: Path) -> list[str]:
@@ -196,11 +199,6 @@ def read_backup(layout: Layout, backups: Iterable[Backup], identifier: str) -> M
     return backup.manifest
 
 
-# What each run brought where. Names and paths in it are compared, and never opened.
-Moved = dict[str, tuple[ProjectMove, ...]]
-LedgerRuns = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
-
-
 def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     """What our own moves say about whose the entries of each directory are.
 
@@ -218,7 +216,7 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     return ledger
 
 
-def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
+def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Runs, str]:
     """What pruned runs and these moved; why the ledger can't be used,
     never worth a refusal.
     """
@@ -234,15 +232,13 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
     return known, problem
 
 
-def _pruned(layout: Layout) -> tuple[Moved, str]:
+def _pruned(layout: Layout) -> tuple[Runs, str]:
     """What the ledger keeps of pruned runs, and why it can't be used."""
     try:
         document = read_document(layout.ledger, LARGEST_MANIFEST)
         if document is None:
             return {}, ""
-        body = unsealed(json.loads(document.data))
-        runs = decode(LedgerRuns, body.get("runs"), Path)
-        return dict(runs), ""
+        return ledger_from_json(json.loads(document.data)), ""
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
         why = f"{layout.ledger} can't be used, and is ignored: {describe(error)}"
         return {}, why
@@ -319,5 +315,5 @@ def _write_ledger(layout: Layout, going: list[Backup]) -> None:
     newest = max((*known, *(backup.id for backup in going)))
     runs = {identifier: moves for identifier, moves in known.items() if moves}
     runs.setdefault(newest, ())
-    record = sealed({"runs": encode(tuple(runs.items()), str)})
+    record = ledger_to_json(runs)
     disk.replace(_write_beside(layout.ledger, record), layout.ledger)

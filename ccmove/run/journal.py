@@ -18,8 +18,9 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
 from ccmove.run import disk, progress
-from ccmove.run.backups import new_id, read_manifest, write_manifest
-from ccmove.run.manifest import SCHEMA, Manifest
+from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
+from ccmove.run.codec import SCHEMA
+from ccmove.run.manifest import Manifest, staged_name
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
 SET_ASIDE = run(
@@ -32,6 +33,7 @@ PARTS = ("files", "staged", "aside", "parked")  # directories of a run
 RECORDS = (
     "manifest.json.new",
     "journal.json",
+    REPORT,
     MOVES,
     "manifest.json",
     progress.NAME,
@@ -100,9 +102,7 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
     is gone means nothing.
     """
     if manifest is not None:
-        for parent in {path.parent for path in manifest.staged} - {
-            layout.run / "staged"
-        }:
+        for parent in {path.parent for path in manifest.replaced}:
             # It may come back, with our file or our change in it; later, a job is gone
             # for good.
             if not is_there(parent) and (at_once or parent.parent != layout.jobs):
@@ -125,6 +125,10 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
     for path in manifest.staged:
         disk.remove_file(path)
         disk.remove_file(path.with_name(f"{path.name}-back"))
+    made = re.escape(staged_name(manifest.id, 0)).removesuffix("0") + "[0-9]+"
+    for name in names_in(layout.run / "staged"):
+        if re.fullmatch(made, name):
+            disk.remove_file(layout.run / "staged" / name, flushed=False)
     for name in names_in(layout.run / "files"):
         if re.fullmatch(r"[0-9]+\.(before|after|changes|note)", name):
             disk.remove_file(layout.run / "files" / name, flushed=False)

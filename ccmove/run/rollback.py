@@ -62,6 +62,7 @@ from ccmove.run.manifest import (
     Wrote,
     WroteHistory,
     sha256,
+    staged_name,
 )
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.progress import Record
@@ -250,7 +251,7 @@ class Rollback:
         """
         match operation:
             case Wrote() | WroteHistory():
-                return not is_there(operation.staged)
+                return not is_there(self._staged(operation))
             case Mkdir(path):
                 return is_directory(path)
             case Rename(path, target, noted):
@@ -385,12 +386,25 @@ class Rollback:
         if is_there(path):
             names = noted.names if isinstance(noted, Holds) else ()
             self._merge_back(target, path, {name.partition("/")[0] for name in names})
-        elif is_hidden and has_grown(target, noted):
+        elif is_hidden and self._has_grown(rename):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
+
+    def _has_grown(self, rename: Rename) -> bool:
+        """Whether something came to what was taken out of a backup: not to be hidden.
+
+        A document may have been written there before it was renamed, by this run.
+        """
+        for operation in self.manifest.operations:
+            if isinstance(operation, Wrote) and operation.ends == rename.target:
+                document = read_document(rename.target)
+                if document is None:
+                    return True
+                return sha256(document.data) != operation.after.sha256
+        return has_grown(rename.target, rename.holds)
 
     def _make_own_parents(self, path: Path) -> None:
         """Of what came out of a backup that is gone by now."""
@@ -523,11 +537,19 @@ class Rollback:
         disk.write_new(fresh, pieces, attributes)
         disk.replace(fresh, wrote.path)
 
+    def _staged(self, wrote: Wrote | WroteHistory) -> Path:
+        """Beside the document that it replaces; of one that is made, in the run."""
+        name = staged_name(self.manifest.id, wrote.number)
+        if wrote.before is None:
+            return self.layout.run / "staged" / name
+        return wrote.path.with_name(name)
+
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
         """Never the name of the staged file: its being gone says that the write was
         done.
         """
-        fresh = wrote.path.with_name(f"{wrote.staged.name}-back")
+        name = staged_name(self.manifest.id, wrote.number)
+        fresh = wrote.path.with_name(f"{name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh
 

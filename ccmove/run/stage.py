@@ -74,9 +74,7 @@ class StagedDocument:
             mode, mtime = stat.S_IMODE(found.st_mode), found.st_mtime_ns
             before = Content(sha256(write.before), len(write.before), mode, mtime)
         after = Content(sha256(write.after), len(write.after))
-        return Wrote(
-            self.number, self.path, write.path, write.ends, write.place, before, after
-        )
+        return Wrote(self.number, write.path, write.ends, write.place, before, after)
 
 
 class StagedHistory:
@@ -173,9 +171,7 @@ class StagedHistory:
         before = Content(self._before.hexdigest(), seen.size, mode, seen.mtime_ns)
         after = Content(self._after.hexdigest(), self.scan.new_size())
         changes = sha256_of(path)
-        return WroteHistory(
-            self.number, self.path, self.write.path, before, after, changes
-        )
+        return WroteHistory(self.number, self.write.path, before, after, changes)
 
 
 Staged = StagedDocument | StagedHistory

@@ -14,6 +14,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint, is_there
@@ -37,7 +38,7 @@ from ccmove.plan.model import (
 from ccmove.run import backups, disk, verify
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
-from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id
+from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id, staged_name
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.progress import Record
 from ccmove.run.recognise import has_grown
@@ -67,9 +68,14 @@ class Outcome:
     rolled_back: str | None = None
 
 
+# What the run says, as its backup keeps it.
+MakeReport = Callable[[Outcome], bytes]
+
+
 def run_plan(
     layout: Layout,
     make_plan: MakePlan,
+    make_report: MakeReport,
     *,
     full: bool = False,
     progress: Progress | None = None,
@@ -99,9 +105,10 @@ def run_plan(
             if not plan.operations:
                 break
             work = Work(layout, plan, full, progress)
+            outcome = Outcome(plan, work.manifest.id, rolled_back)
             try:
-                attempt(work, ending)
-                return Outcome(plan, work.manifest.id, rolled_back)
+                attempt(work, partial(make_report, outcome), ending)
+                return outcome
             except StaleLookError:
                 if not tries_left:
                     raise
@@ -109,7 +116,9 @@ def run_plan(
         return Outcome(plan, None, rolled_back)
 
 
-def attempt(work: Work, ending: contextlib.ExitStack) -> None:
+def attempt(
+    work: Work, make_report: Callable[[], bytes], ending: contextlib.ExitStack
+) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
@@ -124,6 +133,7 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
                 work.replace_locked(record)
             work.change_the_rest(record)
         work.verify(traces)
+        work.keep_report(make_report())
         ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
@@ -163,6 +173,13 @@ def _refuse(problems: Iterable[str]) -> None:
         raise CcmoveError(what, details=shown)
 
 
+def _replaces(operation: Operation) -> bool:
+    """Whether it gives new content to a document that is there."""
+    if isinstance(operation, Write):
+        return operation.before is not None
+    return isinstance(operation, WriteHistory)
+
+
 class Work:
     """One attempt: what it stages, and the steps in their order."""
 
@@ -176,7 +193,7 @@ class Work:
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
         identifier = backups.new_id(layout)
         for number, op in enumerate(plan.operations):
-            name = f".ccmove-{identifier}-{number}"  # which only this run can have made
+            name = staged_name(identifier, number)
             if isinstance(op, Write):
                 directory = (
                     layout.run / "staged" if op.before is None else op.path.parent
@@ -187,9 +204,9 @@ class Work:
                 self.staged[number] = StagedHistory(number, op, path)
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
-        paths = tuple(staged.path for staged in self.staged.values())
+        replaced = [op.path for op in plan.operations if _replaces(op)]
         about["config_file"] = config_name(layout)
-        self.manifest = Manifest(**about, id=identifier, staged=paths)
+        self.manifest = Manifest(**about, id=identifier, replaced=tuple(replaced))
         self.notes_saved: list[SavedNote] = []
         self.has_begun = False
         self._hashed = 0  # bytes
@@ -216,7 +233,8 @@ class Work:
 
     def snapshot(self) -> verify.Traces:
         tick = self._hashing if self.full else None
-        return verify.snapshot(self.plan, self.manifest.staged, tick)
+        staged = [staged.path for staged in self.staged.values()]
+        return verify.snapshot(self.plan, staged, tick)
 
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""
@@ -305,6 +323,12 @@ class Work:
     def verify(self, traces: verify.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
         _refuse(verify.check(self.plan, traces, self._hashing if self.full else None))
+
+    def keep_report(self, report: bytes) -> None:
+        """Part of the backup from its first moment, since the directory is not one yet;
+        its name is flushed with the others.
+        """
+        disk.write_new(self.layout.run / backups.REPORT, [report])
 
     def finish(self) -> None:
         """The journal goes;

@@ -299,7 +299,7 @@ class Undoing:
         """An index with OLD's paths; NotJsonError when it is none."""
         paths = PathMap(((portion.move.new_path, portion.move.path),))
         names = ((portion.source.name, portion.target.name),)
-        return index.rewritten(text, paths, NameMap(names, paths))
+        return index.rewritten(text, paths.map, NameMap(names, paths))
 
     def _rewrite_index(self, portion: Portion) -> None:
         """The index of a directory that goes back whole."""

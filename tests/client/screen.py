@@ -26,6 +26,9 @@ set -s escape-time 0
 set -g default-terminal xterm-256color
 """
 
+# What an empty picker says, up to 2.1.326 and from 2.1.327 on.
+NONE_LISTED = "No conversations found|No sessions(?: in this project)? yet"
+
 
 class Screen:
     """A running client. Every wait ends in an assertion that shows the screen."""
@@ -135,11 +138,9 @@ class Screen:
         """
         self.type("/resume")
         self.press("Enter")
-        answer = re.compile(
-            f"No conversations found|^[ ❯]*{re.escape(prompt)}$", re.MULTILINE
-        )
+        answer = re.compile(f"{NONE_LISTED}|^[ ❯]*{re.escape(prompt)}$", re.MULTILINE)
         self.wait_for(lambda: answer.search(self.text), "the picker")
-        return "No conversations found" not in self.text
+        return re.search(NONE_LISTED, self.text) is None
 
     def opens_listed_session(self, prompt: str) -> bool:
         """Choose that session in the picker; whether its conversation appears."""

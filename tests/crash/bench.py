@@ -44,6 +44,8 @@ class Bench:
         self._input = self.scenario.input(self.state)
         if command == "restore":
             must(self._job(self.scenario.args))
+            if self.scenario.since is not None:
+                self.scenario.since(self.state)
         self.live.rename(self.template)
         self.reference = self._run_without_trouble()
 

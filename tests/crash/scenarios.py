@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.support.life import Life
 from tests.support.state import StateBuilder
 
 
@@ -18,6 +19,7 @@ class Scenario:
     build: Callable[[StateBuilder], None]
     args: tuple[str, ...]
     moves: tuple[tuple[str, str], ...] = ()  # for `--from-file -`
+    since: Callable[[StateBuilder], None] | None = None  # before it is undone
 
     def input(self, state: StateBuilder) -> str:
         return "".join(
@@ -61,6 +63,16 @@ def _merge(state: StateBuilder) -> None:
     for handle, target in ((old, third), (new, old)):
         (handle.directory / ".session-aliases").write_text(f"{target.directory}\n")
     state.project("app/pkg", sessions=1, prompts=1)
+
+
+def _life_after_the_merge(state: StateBuilder) -> None:
+    """A session was begun at NEW and is in its index; a note was changed, a tool
+    allowed.
+    """
+    life = Life(state)
+    life.begin("neu", "begun since")
+    life.write_note("neu", "notes.md", "since")
+    life.allow("neu", "Bash(since)")
 
 
 def _split(state: StateBuilder) -> None:
@@ -139,3 +151,6 @@ SCENARIOS = {
         Scenario("folder", _folder, ("--move-folder", "--settings", "app", "neu")),
     )
 }
+
+# Only for its undo: the move is that of the merge.
+LIFE_WENT_ON = Scenario("life", _merge, ("app", "neu"), since=_life_after_the_merge)

@@ -1,11 +1,13 @@
 """A run that is killed anywhere is rolled back completely, or was done completely."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.crash.bench import bench_of
+from tests.crash.bench import Bench, bench_of
 from tests.crash.conftest import Record
 from tests.crash.sample import EXHAUSTIVE, at_least
-from tests.crash.scenarios import SCENARIOS
+from tests.crash.scenarios import LIFE_WENT_ON, SCENARIOS
 from tests.crash.sweep import kill, sweep
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -25,6 +27,15 @@ def test_killed_at_any_call_it_is_exactly_as_before_or_exactly_as_after(
     proven(f"killed: {command} ({scenario})", tally)
     # Were all as before, then nothing would have been seen of the end of a run.
     assert tally.ends["before"] > at_least(50)
+    assert tally.ends["after"] > 0
+
+
+def test_an_undo_after_life_went_on_is_killed_at_any_call(
+    in_memory: Path, proven: Record
+) -> None:
+    bench = Bench(in_memory, LIFE_WENT_ON, "restore")
+    tally = sweep(bench.points, lambda point: kill(bench, point), close=1)
+    proven("killed: restore (merge, life went on)", tally)
     assert tally.ends["after"] > 0
 
 

@@ -76,15 +76,15 @@ def _comparable(tree: Tree, known: frozenset[str]) -> Tree:
             comparable[name] = entry
             continue
         inside = name[found.end() :]
-        is_manifest = inside == "/manifest.json"
+        has_id = inside in ("/manifest.json", "/report.json")
         comparable[f"{BACKUPS}/NEW{inside}"] = (
-            _without_content(entry) if is_manifest else entry
+            _without_content(entry) if has_id else entry
         )
     return comparable
 
 
 def _without_content(entry: Entry) -> Entry:
-    """A manifest holds its ID, inodes and times: no two are alike."""
+    """A manifest holds its ID, inodes and times, a report the ID: no two are alike."""
     return replace(entry, size=0, sha256=None, content=None)
 
 

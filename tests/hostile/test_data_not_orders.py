@@ -84,7 +84,7 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(
     """The control: forging as such is not what the others are refused for."""
     put_manifest(
         moved,
-        forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])),
+        forged(moved, lambda record: record.update(kept=["/\x1b[31m another"])),
     )
     assert moved.run("backups").exit == 0
     assert moved.run("restore").exit == 0
@@ -97,9 +97,7 @@ def test_so_it_is_in_a_run_whatever_its_journal_says(
     moved: Target, journal: str | None
 ) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
-    put_manifest(
-        moved, forged(moved, lambda record: record.update(warnings=["another"]))
-    )
+    put_manifest(moved, forged(moved, lambda record: record.update(kept=["/another"])))
     backup_of(moved).rename(moved.own / "run")
     if journal is not None:
         (moved.own / "journal.json").write_text(journal)
@@ -110,14 +108,17 @@ def test_so_it_is_in_a_run_whatever_its_journal_says(
 
 
 def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
-    put_manifest(moved, manifest_of(moved) | {"warnings": ["another"]})
+    put_manifest(moved, manifest_of(moved) | {"kept": ["/another"]})
     assert "changed" in refused(moved)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        *(("schema", version, "version") for version in (0, 1, 2, "3", 3.5, None)),
+        *(
+            ("schema", version, "version")
+            for version in (0, 1, 2, 3, 5, "4", 4.5, None)
+        ),
         ("id", ID, ID),
     ],
 )
@@ -129,7 +130,7 @@ def test_an_unknown_version_or_another_backups_manifest_is_refused(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"schema":3}', "[" * 100_000, "\udcff"]
+    "text", ["", "{", "[]", "null", '{"schema":4}', "[" * 100_000, "\udcff"]
 )
 def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> None:
     path = backup_of(moved) / "manifest.json"
@@ -242,16 +243,18 @@ def content(which: str, kind: str = "Wrote", **values: object) -> Change:
     return lambda record: row_of(record, kind)[which].update(values)
 
 
-def note(path: str, ends: str | None = None) -> dict[str, Any]:
+def note(path: object, ends: object = None) -> dict[str, Any]:
     """A saved note, as a manifest has it."""
     content = {"sha256": "0" * 64, "size": 0, "mode": 0o600, "mtime_ns": 0}
-    return {
-        "kind_of": "SavedNote",
-        "number": 0,
-        "path": path,
-        "ends": ends or path,
-        "content": {"kind_of": "Content", **content},
-    }
+    return {"number": 0, "path": path, "ends": ends or path, "content": content}
+
+
+NOTE = ["projects", "-a", "memory", "x.md"]
+TRANSCRIPT = ["projects", "-a", "1.jsonl"]
+HISTORY = ["state", "history.jsonl"]
+CONFIG = ["config"]
+# Folders anywhere, as they are written in the lists of folders and places.
+X = ["/", "srv", "x"]
 
 
 WRONG_KINDS: dict[str, Change] = {
@@ -306,34 +309,36 @@ WRONG_KINDS: dict[str, Change] = {
     "digits of another script": lambda r: r.update(undoes="٢٠٢٠٠١٠١T000000Z-0000"),
     "an ID with a line end": lambda r: r.update(undoes="20200101T000000Z-0000\n"),
     "an ID of no day": lambda r: r.update(undoes="20209901T000000Z-0000"),
-    "a folder that is everything": lambda r: r["folders"].append(["/", "/x"]),
+    "a folder that is everything": lambda r: r["folders"].append([["/"], X]),
     "a folder among the projects": lambda r: r["folders"].append(
-        ["$C/projects/-a", "/x"]
+        [["state", "projects", "-a"], X]
     ),
-    "all projects as a folder": lambda r: r["folders"].append(["$C/projects", "/x"]),
+    "all projects as a folder": lambda r: r["folders"].append(
+        [["state", "projects"], X]
+    ),
     "a folder among our own": lambda r: r["folders"].append(
-        ["/x", "$C/ccmove/backups"]
+        [X, ["state", "ccmove", "backups"]]
     ),
-    "a place that is everything": lambda r: r["places"].append("/"),
-    "a place among the projects": lambda r: r["places"].append("$C/projects/-a"),
-    "a place among our own": lambda r: r["places"].append("$C/ccmove/x"),
-    "a note elsewhere": lambda r: r["notes_saved"].append(note("$C/settings.json")),
-    "a note outside": lambda r: r["notes_saved"].append(note("/etc/passwd")),
-    "a transcript as a note": lambda r: r["notes_saved"].append(
-        note("$C/projects/-a/x.jsonl")
+    "a place that is everything": lambda r: r["places"].append(["/"]),
+    "a place among the projects": lambda r: r["places"].append(
+        ["state", "projects", "-a"]
     ),
+    "a place among our own": lambda r: r["places"].append(["state", "ccmove", "x"]),
+    "a note elsewhere": lambda r: r["notes_saved"].append(
+        note(["state", "settings.json"])
+    ),
+    "a note outside": lambda r: r["notes_saved"].append(note(["/", "etc", "passwd"])),
+    "a transcript as a note": lambda r: r["notes_saved"].append(note(TRANSCRIPT)),
     "a note that ends outside": lambda r: r["notes_saved"].append(
-        note("$C/projects/-a/memory/x.md", "/etc/passwd")
+        note(NOTE, ["/", "etc", "passwd"])
     ),
-    "two notes of one number": lambda r: r["notes_saved"].extend(
-        [note("$C/projects/-a/memory/x.md")] * 2
-    ),
+    "two notes of one number": lambda r: r["notes_saved"].extend([note(NOTE)] * 2),
 }
 
 
 # -- paths ----------------------------------------------------------------------------------------
 
-HOLDS = {"kind_of": "Holds", "is_directory": True, "entries": [["x", 1, 1]]}
+HOLDS = {"kind_of": "Holds", "names": ["x"]}
 FOLDER = {
     "kind_of": "FolderHolds",
     "device": 1,
@@ -346,66 +351,107 @@ def also(kind: str, **values: object) -> Change:
     return lambda record: record["operations"].append({"kind_of": kind, **values})
 
 
-def rename(path: str, target: str, holds: object = HOLDS) -> Change:
+def rename(path: object, target: object, holds: object = HOLDS) -> Change:
     return also("Rename", path=path, target=target, holds=holds)
 
 
-def as_file(path: str, place: str) -> Change:
-    return change_row("Wrote", path=path, ends=path, place=place)
-
-
-def folders(change: Change, old: str = "/etc/x", new: str = "/etc/y") -> Change:
-    """The manifest names these folders itself, as moved and as places."""
+def as_file(path: object, place: str) -> Change:
+    """The first document that was replaced is another one."""
 
     def both(record: dict[str, Any]) -> None:
-        record["folders"].append([old, new])
-        record["places"] += [old, new]
+        row = row_of(record, "Wrote")
+        record["replaced"][row["number"]] = path
+        row.update(path=path, ends=path, place=place)
+
+    return both
+
+
+def history(path: object) -> Change:
+    def both(record: dict[str, Any]) -> None:
+        row = row_of(record, "WroteHistory")
+        record["replaced"][row["number"]] = path
+        row.update(path=path)
+
+    return both
+
+
+ETC_X = ["/", "etc", "x"]
+ETC_Y = ["/", "etc", "y"]
+IN_PROJECTS = ["projects", "x"]
+
+
+def folders(change: Change, old: object = ETC_X, new: object = ETC_Y) -> Change:
+    """The manifest names these folders itself, as moved and as places: they are the
+    first of both.
+    """
+
+    def both(record: dict[str, Any]) -> None:
+        record["folders"].insert(0, [old, new])
+        record["places"][:0] = [old, new]
         change(record)
 
     return both
 
 
-def file_of(folder: str, name: str) -> Change:
-    return folders(as_file(f"{folder}/{name}", "other"), folder, "/srv/x")
+def file_of(folder: object, name: str) -> Change:
+    return folders(as_file(["settings 0", name], "other"), folder, X)
 
 
-OUTSIDE = {
-    "outside": "/etc/passwd",
-    "outside by its way": "$C/../outside",
-    "outside by two strokes": "$C//etc/passwd",
-    "without a root": "../x",
-    "up again": "$C/projects/a/../../../x",
+OUTSIDE: dict[str, object] = {
+    "outside": ["/", "etc", "passwd"],
+    "outside by its whole path": "/etc/passwd",
+    "outside by its way": ["state", "..", "outside"],
+    "outside by a name with strokes": ["projects", "../../outside"],
+    "outside by two strokes": ["state", "", "etc", "passwd"],
+    "outside by a name that is a path": ["projects", "/etc/passwd"],
+    "without a root": ["..", "x"],
+    "no root but names": ["x"],
+    "up again": ["projects", "a", "..", "..", "..", "x"],
+    "where it is": ["projects", "."],
     "no path": "",
-    "a NUL": "$C/projects/x\0y",
-    "half a character": "$C/projects/\ud800",
-    "another variable": "$HOME/x",
-    "a variable alone": "$C",
-    "the state": "$C/",
-    "the home": "~/",
-    "beside the state in the home": "~/x",
-    "all projects": "$C/projects",
-    "the settings": "$C/settings.json",
-    "the history": "$C/history.jsonl",
-    "the config file": "$CONFIG",
-    "our lock": "$C/ccmove/lock",
-    "our journal": "$C/ccmove/journal.json",
-    "a manifest": f"$C/ccmove/backups/{ID}/manifest.json",
-    "this manifest": "$RUN/manifest.json",
-    "what was saved": "$RUN/files/0.before",
-    "a backup": f"$C/ccmove/backups/{ID}",
-    "a backup without an ID": "$C/ccmove/backups/x/aside/0",
-    "all that is set aside": "$RUN/aside",
-    "a plugin": "$C/plugins/x",
+    "no names": [],
+    "nothing": ["projects", ""],
+    "a NUL": ["projects", "x\0y"],
+    "half a character": ["projects", "\ud800"],
+    "a number": ["projects", 1],
+    "a path as it was spelled once": "$C/projects/x",
+    "another root": ["sessions", "x"],
+    "a root of no number": ["folder", "x"],
+    "a folder that is not there": ["folder 99"],
+    "settings that are not there": ["settings 99", ".mcp.json"],
+    "the state": ["state"],
+    "the home": ["home"],
+    "beside the state in the home": ["home", "x"],
+    "beside the config file": ["config", "..", "x"],
+    "below the config file": ["config", "x"],
+    "all projects": ["projects"],
+    "projects from the state": ["state", "projects", "-a", "bridge-pointer.json"],
+    "the settings": ["state", "settings.json"],
+    "the history": HISTORY,
+    "the config file": CONFIG,
+    "our lock": ["state", "ccmove", "lock"],
+    "our journal": ["state", "ccmove", "journal.json"],
+    "this run from the state": ["state", "ccmove", "run", "aside", "0"],
+    "a manifest": ["backup", ID, "manifest.json"],
+    "this manifest": ["run", "manifest.json"],
+    "what was saved": ["run", "files", "0.before"],
+    "what is staged": ["run", "staged", "x"],
+    "all backups": ["backup"],
+    "a backup": ["backup", ID],
+    "a backup without an ID": ["backup", "x", "aside", "0"],
+    "all that is set aside": ["run", "aside"],
+    "a plugin": ["state", "plugins", "x"],
+    "the desktop app": ["desktop"],
+    "a file of the desktop app": ["desktop", "x.json"],
 }
 if windows.HERE:  # where a name may hold it
     del OUTSIDE["half a character"]
 TRAPS: dict[str, Change] = {
     **{
-        f"rename to {what}": rename("$C/projects/x", path)
-        for what, path in OUTSIDE.items()
+        f"rename to {what}": rename(IN_PROJECTS, path) for what, path in OUTSIDE.items()
     },
     **{
-        f"rename from {what}": rename(path, "$C/projects/x")
+        f"rename from {what}": rename(path, IN_PROJECTS)
         for what, path in OUTSIDE.items()
     },
     **{
@@ -417,45 +463,93 @@ TRAPS: dict[str, Change] = {
         for what, path in OUTSIDE.items()
     },
     **{
-        f"rewrite as history {what}": change_row("WroteHistory", path=path)
+        f"rewrite as history {what}": history(path)
         for what, path in OUTSIDE.items()
-        if path != "$C/history.jsonl"
+        if path != HISTORY
     },
     # directories
-    "make one of other bits": also("Mkdir", path="$C/projects/x", mode=0o40700),
-    "make the moved folder": folders(also("Mkdir", path="/etc/x", mode=7)),
-    "below the moved folder": folders(rename("/etc/x/y", "$C/projects/x")),
-    "the moved folder as state": folders(rename("/etc/x", "/etc/y")),
-    "another folder": folders(rename("/etc/z", "/etc/y", FOLDER)),
-    "a folder into the state": folders(rename("/etc/x", "$C/projects/x", FOLDER)),
-    "projects as a folder": rename("$C/projects/x", "$C/projects/y", FOLDER),
-    "a folder without a root": folders(rename("x", "y", FOLDER), "x", "y"),
-    "parked elsewhere": folders(rename("/etc/x", "/usr/.ccmove-parked-0", FOLDER)),
+    "make one of other bits": also("Mkdir", path=IN_PROJECTS, mode=0o40700),
+    "make the moved folder": folders(also("Mkdir", path=["folder 0"], mode=7)),
+    "below the moved folder": folders(rename(["folder 0", "y"], IN_PROJECTS)),
+    "the moved folder as state": folders(rename(["folder 0"], ["folder 1"])),
+    "another folder": folders(rename(["/", "etc", "z"], ["folder 1"], FOLDER)),
+    "one beside the folder": folders(rename(["beside 0", "z"], ["folder 1"], FOLDER)),
+    "a folder into the state": folders(rename(["folder 0"], IN_PROJECTS, FOLDER)),
+    "projects as a folder": rename(IN_PROJECTS, ["projects", "y"], FOLDER),
+    "a folder without a root": folders(
+        rename(["folder 0"], ["folder 1"], FOLDER), ["x"], ["y"]
+    ),
+    "a folder by its whole path": folders(
+        rename(["folder 0"], ["folder 1"], FOLDER), "/etc/x", "/etc/y"
+    ),
+    "a folder that leads up": folders(
+        rename(["folder 0"], ["folder 1"], FOLDER), ["home", "..", "x"]
+    ),
+    "parked elsewhere": folders(
+        rename(["folder 0"], ["/", "usr", ".ccmove-parked-0"], FOLDER)
+    ),
+    "parked deeper": folders(
+        rename(["folder 0"], ["beside 0", ".ccmove-parked-0", "x"], FOLDER)
+    ),
     # files
-    "rewrite a transcript": as_file("$C/projects/-a/1.jsonl", "other"),
-    "rewrite a transcript as index": as_file("$C/projects/-a/1.jsonl", "index"),
-    "rewrite a transcript as history": change_row(
-        "WroteHistory", path="$C/projects/-a/1.jsonl"
+    "rewrite a transcript": as_file(TRANSCRIPT, "other"),
+    "rewrite a transcript as index": as_file(TRANSCRIPT, "index"),
+    "rewrite a transcript as history": history(TRANSCRIPT),
+    "move a document onto a transcript": change_row("Wrote", ends=TRANSCRIPT),
+    "rewrite what a tool said": as_file(
+        ["projects", "-a", "1", "tool-results", "x.txt"], "other"
     ),
-    "move a document onto a transcript": change_row(
-        "Wrote", ends="$C/projects/-a/1.jsonl"
+    "an index too deep": as_file(
+        ["projects", "-a", "b", "sessions-index.json"], "index"
     ),
-    "rewrite what a tool said": as_file("$C/projects/-a/1/tool-results/x.txt", "other"),
-    "an index too deep": as_file("$C/projects/-a/b/sessions-index.json", "index"),
-    "rewrite settings as config": as_file("$C/settings.json", "config"),
-    "the config file as index": as_file("$CONFIG", "index"),
-    "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
+    "rewrite settings as config": as_file(["state", "settings.json"], "config"),
+    "the config file as index": as_file(CONFIG, "index"),
+    "no place at all": as_file(["state", "jobs", "1", "state.json"], "nowhere"),
+    "a document that was not staged": lambda r: r["replaced"].clear(),
     "settings as those of the home": folders(
-        as_file("$C/settings.json", "other"), "~/", "/srv"
+        as_file(["settings 0", ".claude", "settings.json"], "other"), ["home"], X
     ),
-    "a project among the projects": file_of("$C/projects/-a", ".mcp.json"),
-    "a project among our own": file_of("$C/ccmove/x", ".mcp.json"),
-    "another file of a project in the state": file_of("$C/skills/a", "SKILL.md"),
-    "a file of the moved folder": folders(as_file("/etc/x/passwd", "other")),
-    "the moved folder as file": folders(as_file("/etc/x", "other")),
-    "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index")),
-    "a settings file of no folder": as_file("/etc/x/.mcp.json", "other"),
+    "a project among the projects": file_of(["state", "projects", "-a"], ".mcp.json"),
+    "a project among our own": file_of(["state", "ccmove", "x"], ".mcp.json"),
+    "another file of a project in the state": file_of(
+        ["state", "skills", "a"], "SKILL.md"
+    ),
+    "a file of the moved folder": folders(as_file(["settings 0", "passwd"], "other")),
+    "the moved folder as file": folders(as_file(["folder 0"], "other")),
+    "a folder of settings as file": folders(as_file(["settings 0"], "other")),
+    "a settings file as index": folders(as_file(["settings 0", ".mcp.json"], "index")),
+    "a settings file of no folder": as_file(["settings 0", ".mcp.json"], "other"),
 }
+# What differs from a trap in one thing alone, and is what a run does.
+NO_TRAPS: dict[str, Change] = {
+    "as it was written": lambda _: None,
+    "rename in the projects": rename(IN_PROJECTS, ["run", "aside", "0"]),
+    "make a directory": also("Mkdir", path=IN_PROJECTS, mode=0o700),
+    "rename out of a backup": rename(["backup", ID, "aside", "0"], IN_PROJECTS),
+    "rename a folder": folders(rename(["folder 0"], ["folder 1"], FOLDER)),
+    "park a folder": folders(
+        rename(["folder 0"], ["beside 0", ".ccmove-parked-0"], FOLDER)
+    ),
+    "settings of a folder": folders(as_file(["settings 0", ".mcp.json"], "other")),
+    "settings of the home itself": folders(
+        as_file(["settings 0", ".mcp.json"], "other"), ["home"], X
+    ),
+    "settings of a project in the state": file_of(
+        ["state", "skills", "a"], ".mcp.json"
+    ),
+    "a note": as_file(NOTE, "other"),
+    "a saved note": lambda r: r["notes_saved"].append(note(NOTE)),
+    "an index": as_file(["projects", "-a", "sessions-index.json"], "index"),
+    "a job": as_file(["state", "jobs", "1", "state.json"], "other"),
+    "a session of the desktop app": as_file(["desktop", "a", "local_1.json"], "other"),
+}
+
+
+@pytest.mark.parametrize("what", NO_TRAPS)
+def test_control_what_a_run_writes_is_believed(moved: Target, what: str) -> None:
+    for run in (backup_of(moved), moved.own / "run"):
+        read = seams.reader_of_manifests(moved.state, run)
+        read(forged(moved, NO_TRAPS[what]))
 
 
 def test_no_trap_is_believed(moved: Target) -> None:
@@ -538,11 +632,11 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(
 # -- a run that had just begun --------------------------------------------------------------------
 
 
-def begun(target: Target, *staged: object, **values: object) -> None:
-    """The manifest of a run that has begun to stage files."""
+def begun(target: Target, *replaced: object, **values: object) -> None:
+    """The manifest of a run that has begun to stage files beside these."""
     record = (
         manifest_of(target)
-        | {"id": ID, "operations": [], "staged": list(staged)}
+        | {"id": ID, "operations": [], "replaced": list(replaced)}
         | values
     )
     run = target.own / "run"
@@ -552,17 +646,14 @@ def begun(target: Target, *staged: object, **values: object) -> None:
 
 NOT_STAGED: dict[str, object] = {
     "a number": 5,
-    "elsewhere": "$C/settings.json",
-    "outside": "/etc/passwd",
-    "beside ours": f"$C/x.ccmove-{ID}-1",
-    "without a number": f"$C/.ccmove-{ID}",
-    "with more behind": f"$C/.ccmove-{ID}-1.json",
-    "by another run": "$C/.ccmove-20210101T000000Z-0000-1",
-    "nowhere": f"x/.ccmove-{ID}-1",
-    "up again": f"$C/../.ccmove-{ID}-1",
-    "under a name that no disk can hold": f"$C/\ud800/.ccmove-{ID}-1",
-    "there by its whole path": f"/\ud800/.ccmove-{ID}-1",
-    "with a NUL": f"$C/\0/.ccmove-{ID}-1",
+    "elsewhere": ["state", "settings.json"],
+    "outside": ["/", "etc", "passwd"],
+    "by its whole path": f"/etc/.ccmove-{ID}-0",
+    "nowhere": ["x", "y"],
+    "up again": ["state", "..", "history.jsonl"],
+    "under a name that no disk can hold": ["projects", "\ud800", "memory", "x.md"],
+    "with a NUL": ["projects", "\0", "memory", "x.md"],
+    "beside a transcript": TRANSCRIPT,
 }
 
 
@@ -579,11 +670,11 @@ def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(
 ) -> None:
     """The control."""
     named, other = (
-        moved.state.config_dir / f".ccmove-{ID}-{number}" for number in (1, 2)
+        moved.state.config_dir / f".ccmove-{ID}-{number}" for number in (0, 1)
     )
     for path in (named, other):
         path.write_text("x")
-    begun(moved, f"$C/{named.name}")
+    begun(moved, HISTORY)
     assert moved.run("recover").exit == 0
     assert (named.exists(), other.exists()) == (False, True)
 

@@ -115,7 +115,10 @@ class Oracle:
             file = self.life.state.projects / directory / f"{session.id}.jsonl"
             named = encoded_name(entry["projectPath"])
             if {directory, named} != set(places[session.id]):
-                seen = f"{session.label}'s entry is in …{directory[-12:]}"
+                seen = (
+                    f"{session.label} is in {places[session.id]}, its entry in "
+                    f"{directory}, and names {entry['projectPath']}"
+                )
                 raise BrokenError("index entry apart", f"{seen}, it in {places}")
             if entry["fullPath"] != str(file):
                 raise BrokenError("index", f"{session.label}: {entry['fullPath']}")

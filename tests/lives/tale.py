@@ -422,9 +422,9 @@ class Tale:
         crash = self._crash()
         done = self._call(words, crash)
         code = done.exit
+        self.tell(f"{self._shell(words, crash, done)}  # exit {done.exit}")
         if code == -9:
             code = self._recover(before, ids)
-        self.tell(f"{self._shell(words, crash, done)}  # exit {done.exit}")
         self.last = self._kind(words)
         self.steps[f"{self.last}, exit {code}"] += 1
         if code not in (0, KILLED, 3, 4) or (code == KILLED and done.exit != -9):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ccmove import api
-from ccmove.api import apply, plan_move, undo
+from ccmove.api import apply, plan_move, to_json, undo
 from ccmove.commands.options import MoveOptions
 from ccmove.errors import CcmoveError, RefusedError, UsageError
 from tests.inspect.conftest import interrupted_move
@@ -26,12 +26,12 @@ def known(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> StateBuilder:
 def test_plan_apply_and_undo(known: StateBuilder) -> None:
     before = contents(known)
     move = plan_move(str(known.code / "old"), str(known.code / "new"))
-    planned = move.preview.to_json()
+    planned = to_json(move.preview)
     assert planned["status"] == "planned"
     assert contents(known) == before
     done = apply(move)
     assert done.status == "moved"
-    assert done.to_json()["changes"] == planned["changes"]
+    assert to_json(done)["changes"] == planned["changes"]
     assert contents(known) != before
     assert undo(done.backup).status == "undone"
     assert contents(known) == before

@@ -65,7 +65,7 @@ def test_version_names_the_clients_that_the_tests_drive(state: StateBuilder) -> 
     assert tuple(pinned()) == TESTED_WITH
     assert run_ccmove("--version", state=state).out.splitlines() == [
         f"ccmove {__version__}",
-        "tested with Claude Code 2.1.326, 2.1.325, 2.1.92, 2.1.23",
+        "tested with Claude Code 2.1.327, 2.1.326, 2.1.92, 2.1.23",
     ]
 
 

@@ -107,9 +107,9 @@ def test_an_index_changes_in_its_four_places(text: str) -> None:
             if isinstance(entry, dict):
                 move_member(entry, "projectPath", MOVE)
                 move_member(entry, "fullPath", NAMES)
-    after = index.rewritten(text, MOVE, NAMES)
+    after = index.rewritten(text, MOVE.map, NAMES)
     assert loads(after) == expected
-    assert index.rewritten(after, MOVE, NAMES) == after
+    assert index.rewritten(after, MOVE.map, NAMES) == after
 
 
 def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) -> None:

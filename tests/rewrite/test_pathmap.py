@@ -10,9 +10,9 @@ from ccmove.rewrite.pathmap import (
     PathMap,
     client_spelling,
     is_root,
-    is_windows,
     tail_below,
 )
+from ccmove.rewrite.windows import is_windows
 
 APP = PathMap((("/code/app", "/code/new"),))
 

@@ -179,7 +179,7 @@ def test_what_came_later_in_any_document_is_kept(
 @given(INDEXES, st.data())
 def test_an_index_gets_back_what_it_was(text: str, data: st.DataObject) -> None:
     names = NameMap((("-code-app", "-src-new-app"),), MOVE)
-    after = index.rewritten(text, MOVE, names)
+    after = index.rewritten(text, MOVE.map, names)
     now = data.draw(lives(json.loads(after)))
     result, _ = out(text, after, stringify(now).decode(), MOVE, "index")
     again, _ = out(text, after, result, MOVE, "index")

@@ -328,7 +328,8 @@ def saved_notes(bench: Bench, run: str) -> dict[str, str]:
         file = seams.saved(backup, note["number"], "note")
         assert file.stat().st_mode & 0o777 == 0o600 or os.name == "nt"
         assert seams.sha256(file.read_bytes()) == note["content"]["sha256"]
-        notes[note["ends"].split("/memory", 1)[1]] = file.read_text()
+        _, _, memory, *names = note["ends"]
+        notes["/".join((memory.removeprefix("memory"), *names))] = file.read_text()
     return notes
 
 

@@ -379,3 +379,38 @@ def test_list_move_and_merge_agree_that_an_only_claimant_has_it(bench: Bench) ->
     assert "into a project that has 2 sessions of its own" in preview
     moved = bench.ok(one.path, bench.folder("new"))
     assert [row["transcripts"] for row in moved["projects"]] == [2]
+
+
+def test_an_index_never_says_that_it_is_of_a_twin_whose_sessions_are_gone(
+    bench: Bench,
+) -> None:
+    """Found by random lives: the client had deleted the twin's sessions, and the index
+    went along in its name.
+    """
+    state = bench.state
+    twin = state.project("my-app", sessions=1, index=True, make_folder=True)
+    moving = state.project("my_app", sessions=1, index=True)
+    for session in twin.sessions:
+        (twin.directory / f"{session}.jsonl").unlink()
+    new = bench.folder("new")
+    bench.ok(moving.path, new)
+    index = json.loads((directory_of(state, new) / "sessions-index.json").read_text())
+    assert index["originalPath"] == str(new)
+    assert {entry["projectPath"] for entry in index["entries"]} == {str(new)}
+
+
+def test_who_comes_to_the_name_of_one_who_leaves_has_the_index(bench: Bench) -> None:
+    """Found by random lives: the index was given to NEW, then followed the other."""
+    state = bench.state
+    leaving = state.project("my-app", sessions=1, index=True)
+    coming = state.project("my_app", sessions=1, index=True)
+    new = bench.folder("new")
+    Path(leaving.path).mkdir()
+    moves = f"{leaving.path}\t{new}\n{coming.path}\t{leaving.path}\n"
+    bench.ok("--from-file", "-", input=moves)
+    for path in (new, leaving.path):
+        index = directory_of(state, path) / "sessions-index.json"
+        content = json.loads(index.read_text())
+        assert content["originalPath"] == str(path)
+        assert [e["projectPath"] for e in content["entries"]] == [str(path)]
+    assert bench.run("verify").exit == 0

@@ -24,6 +24,7 @@ STAGED = ".ccmove-"  # how the name of a staged file begins, beside its target
 ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # All that a finished run or recovery may leave in our directory.
 _KEPT = re.compile(r"lock|backups|ledger.*")
+_RECORDS = ("manifest", "report")  # of a complete backup
 
 
 def own(state: StateBuilder) -> Path:
@@ -65,6 +66,11 @@ def manifest(state: StateBuilder, run: str) -> Path:
     return backups(state) / run / "manifest.json"
 
 
+def report(state: StateBuilder, run: str) -> Path:
+    """What the run said."""
+    return backups(state) / run / "report.json"
+
+
 def under_way(state: StateBuilder) -> bool:
     """Whether a run has begun and not finished: it has a directory with something in
     it.
@@ -89,7 +95,8 @@ def left_over(state: StateBuilder) -> list[str]:
 
 def _is_complete(backup: Path) -> bool:
     try:
-        return isinstance(json.loads((backup / "manifest.json").read_bytes()), dict)
+        texts = [(backup / f"{name}.json").read_bytes() for name in _RECORDS]
+        return all(isinstance(json.loads(text), dict) for text in texts)
     except (OSError, ValueError):
         return False
 
@@ -111,9 +118,9 @@ def sha256(data: bytes) -> str:
 
 def reader_of_manifests(state: StateBuilder, backup: Path) -> Callable[[object], Any]:
     """What turns a record into a manifest, or refuses it with a ValueError."""
-    home = {"HOME": str(state.home), "USERPROFILE": str(state.home)}
-    layout = module("layout").find_layout(str(state.config_dir), home)
-    return lambda record: module("manifest").from_json(record, layout, backup)
+    config_file = state.home / ".claude.json"
+    layout = module("layout").Layout(state.config_dir, config_file, state.home)
+    return lambda record: module("codec").from_json(record, layout, backup)
 
 
 def operations(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -134,7 +141,7 @@ MODULES = {
     "errors": "ccmove.errors",
     "layout": "ccmove.claude.layout",
     "locks": "ccmove.run.locks",
-    "manifest": "ccmove.run.manifest",
+    "codec": "ccmove.run.codec",
     "transaction": "ccmove.run.transaction",
     "live": "ccmove.claude.live",
     "cli": "ccmove.cli.main",
