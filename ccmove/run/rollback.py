@@ -398,13 +398,12 @@ class Rollback:
 
         A document may have been written there before it was renamed, by this run.
         """
-        for operation in self.manifest.operations:
-            if isinstance(operation, Wrote) and operation.ends == rename.target:
-                document = read_document(rename.target)
-                if document is None:
-                    return True
-                return sha256(document.data) != operation.after.sha256
-        return has_grown(rename.target, rename.holds)
+        target = rename.target
+        writes = [op for op in self.manifest.operations if isinstance(op, Wrote)]
+        for wrote in writes:
+            if wrote.ends == target:
+                return not _is_as_written(target, wrote)
+        return has_grown(target, rename.holds)
 
     def _make_own_parents(self, path: Path) -> None:
         """Of what came out of a backup that is gone by now."""
@@ -460,11 +459,11 @@ class Rollback:
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote."""
-        document = read_document(wrote.path)
-        if document is not None and sha256(document.data) == wrote.after.sha256:
-            disk.remove_file(wrote.path)
-        elif document is not None:
-            self.stayed.append(f"{wrote.path} has changed since, so it stays")
+        path = wrote.path
+        if _is_as_written(path, wrote):
+            disk.remove_file(path)
+        elif is_there(path):
+            self.stayed.append(f"{path} has changed since, so it stays")
 
     def _put_back(self, wrote: Wrote) -> None:
         """A document without the run's change; what came later stays in it.
@@ -552,6 +551,11 @@ class Rollback:
         fresh = wrote.path.with_name(f"{name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh
+
+
+def _is_as_written(path: Path, wrote: Wrote) -> bool:
+    document = read_document(path)
+    return document is not None and sha256(document.data) == wrote.after.sha256
 
 
 def _name_of_later(path: Path) -> Path:
