@@ -66,11 +66,14 @@ def _undo(
     for move in manifest.moves:
         named += move
     warnings = refuse_live(layout, named, options)
+    merge = options.merge
+    tick = reading(layout, progress)
 
     def make_plan() -> Plan:
-        seen = next(looks, None) or to_undo(layout, manifest.id)
-        tick = reading(layout, progress)
-        return plan_undo(layout, seen, merge=options.merge, tick=tick)
+        seen = next(looks, None)
+        if seen is None:
+            seen = to_undo(layout, manifest.id)
+        return plan_undo(layout, seen, merge=merge, tick=tick)
 
     said = Said(tuple(warnings), rolled_back)
     result = carry_out(layout, make_plan, options, said, progress)
