@@ -28,7 +28,6 @@ NOT_FOR_A_MOVE = {
     "ccmove.cli.doctor",
     "ccmove.cli.listing",
     "ccmove.cli.past",
-    "ccmove.inspect",
     "ccmove.inspect.findings",
     "ccmove.inspect.lost",
     "ccmove.inspect.survey",

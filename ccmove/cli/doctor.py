@@ -21,7 +21,7 @@ from ccmove.hints import ask, in_one_line, in_words
 from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
-from ccmove.report.inspect import (
+from ccmove.report.doctor import (
     Repair,
     candidate_lines,
     show_examination,

@@ -12,7 +12,7 @@ from ccmove.cli.options import flag
 from ccmove.commands.options import USUAL_SORT, ListOptions
 from ccmove.commands.paths import find_subject
 from ccmove.inspect.survey import Project, Survey
-from ccmove.report.inspect import Listing, show_list
+from ccmove.report.listing import Listing, show_list
 
 
 def _path(project: Project) -> tuple[bool, list[str]]:

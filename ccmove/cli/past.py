@@ -18,7 +18,7 @@ from ccmove.commands.options import (
     UndoOptions,
 )
 from ccmove.commands.undo import undo
-from ccmove.report.inspect import show_backups
+from ccmove.report.listing import show_backups
 
 one_id = options.one_word(metavar="[ID]", shell_complete=backups)
 some_ids = options.words(metavar="[ID]...", shell_complete=backups)

@@ -11,12 +11,13 @@ from ccmove.claude.layout import Layout, size_of
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import CcmoveError, NothingKnownError, UsageError
+from ccmove.errors import CcmoveError, NothingKnownError, UsageError, describe
 from ccmove.hints import ask, in_words, run
+from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import Tick, plan_move
 from ccmove.report.json import to_json, to_text
-from ccmove.report.result import Leftover, Result, leftover, preview_of
+from ccmove.report.result import Leftover, Moves, Result, leftover, preview_of
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import all_backups, ledger_of, replace_report
@@ -92,7 +93,7 @@ def move(
         _refuse_unknown(layout, pairs, plan, options)
         return replace(plan, options=options.to_make_again())
 
-    said = Said(tuple(warnings), rolled_back)
+    said = Said(tuple(warnings), rolled_back, request.on_disk)
     return carry_out(layout, make_plan, options, said, progress)
 
 
@@ -139,6 +140,7 @@ class Said:
 
     warnings: tuple[str, ...] = ()
     rolled_back: str | None = None
+    pairs: Moves = ()  # what is moved, as the system spells it
 
 
 def carry_out(
@@ -159,9 +161,14 @@ def carry_out(
         plan = make_plan()
         preflight(layout, plan)
         preview = preview_of(plan, layout)
+        mentioned = _mentions(layout, plan, before.pairs, plan)
         _, apply = in_words(ask(replace(options, dry_run=False)))
-        warnings = before.warnings + preview.warnings
-        return replace(preview, warnings=warnings, apply=apply)
+        return replace(
+            preview,
+            warnings=before.warnings + preview.warnings,
+            left_alone=preview.left_alone + mentioned,
+            apply=apply,
+        )
     done = run_plan(
         layout, make_plan, make_report, full=options.hash, progress=progress
     )
@@ -178,13 +185,29 @@ def carry_out(
 
 def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
     preview = preview_of(outcome.plan, layout)
+    mentioned = _mentions(layout, outcome.plan, before.pairs)
     return replace(
         preview,
         status="undone" if preview.is_undo else "moved",
         backup=outcome.identifier,
         warnings=before.warnings + preview.warnings,
+        left_alone=preview.left_alone + mentioned,
         rolled_back=before.rolled_back or outcome.rolled_back,
     )
+
+
+def _mentions(
+    layout: Layout, plan: Plan, pairs: Moves, ahead: Plan | None = None
+) -> tuple[Leftover, ...]:
+    """What names an old path after a move; a search that fails is no reason to fail."""
+    if plan.kind == "undo":
+        return ()
+    try:
+        rows = mentions(layout, plan, pairs, ahead)
+    except (CcmoveError, OSError) as error:
+        what = f"not all was looked through for the old path: {describe(error)}"
+        rows = [LeftAlone(str(layout.config_dir), what, ("ccmove", "doctor"))]
+    return tuple(leftover(row, layout) for row in rows)
 
 
 def _report(result: Result) -> bytes:

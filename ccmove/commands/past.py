@@ -1,35 +1,44 @@
 """Past runs: told again, listed, pruned, and one that was interrupted rolled back."""
 
 import re
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
 from ccmove.commands.options import PruneOptions, RecoverOptions
 from ccmove.commands.undo import move_again
-from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.errors import (
+    NothingKnownError,
+    RefusedError,
+    UnfinishedRunError,
+    UsageError,
+)
 from ccmove.hints import ask, in_words, run
-from ccmove.inspect.backups import SET_ASIDE, list_backups
-from ccmove.report.inspect import Backups
+from ccmove.inspect.survey import measured
 from ccmove.report.json import from_text
-from ccmove.report.result import Result
+from ccmove.report.result import BackupRow, Backups, Result
 from ccmove.run.backups import (
     PAST,
     REPORT,
+    SET_ASIDE,
+    Backup,
     Pruning,
     all_backups,
+    backup_ids,
     find_id,
     newest_id,
     prune,
     read_backup,
     read_report,
 )
+from ccmove.run.journal import read_run
 from ccmove.run.locks import own_lock
 from ccmove.run.manifest import Manifest
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
+INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
 USUAL_AGE = "30d"  # what is older is pruned when nothing else is said
 PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for example")
 
@@ -74,9 +83,34 @@ def recover_run(
     return Result("recovered", str(layout.config_dir), rolled_back=rolled_back)
 
 
+def _rows(layout: Layout) -> list[BackupRow]:
+    """Every backup, newest first; runs that were not finished come before them."""
+    rows = [_row(layout, backup) for backup in all_backups(layout)]
+    for identifier in backup_ids(layout.unfinished):
+        size = measured(layout.unfinished / identifier).size
+        rows.append(BackupRow(identifier, "unfinished", size, SET_ASIDE))
+    with suppress(UnfinishedRunError):  # which `ccmove doctor` tells
+        interrupted = read_run(layout)
+        if interrupted is not None:
+            size = measured(layout.run).size
+            rows.append(BackupRow(interrupted.id, "unfinished", size, INTERRUPTED))
+    return rows[::-1]
+
+
+def _row(layout: Layout, backup: Backup) -> BackupRow:
+    size = measured(layout.backups / backup.id).size
+    manifest = backup.manifest
+    if manifest is None:
+        why = backup.problem.message if backup.problem else None
+        return BackupRow(backup.id, "unreadable", size, why)
+    state = "done" if backup.stands else "undone"
+    moves, kind, undoes = manifest.moves, manifest.kind, manifest.undoes
+    return BackupRow(backup.id, state, size, None, moves, kind, undoes)
+
+
 def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:
     """All backups, or those whose IDs have these parts."""
-    rows = list_backups(layout)
+    rows = _rows(layout)
     if parts:
         identifiers = {find_id(layout, part) for part in parts}
         rows = [row for row in rows if row.id in identifiers]
@@ -94,7 +128,7 @@ def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
     for part in options.arguments:
         identifiers.add(find_id(layout, part))
     pruning = Pruning(options.keep, age, identifiers)
-    rows = list_backups(layout)
+    rows = _rows(layout)
     lock: AbstractContextManager[object] = nullcontext()
     if rows and not options.dry_run:
         lock = own_lock(layout)

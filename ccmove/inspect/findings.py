@@ -21,20 +21,20 @@ from pathlib import Path, PureWindowsPath
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
-from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
-from ccmove.errors import CcmoveError, UnfinishedRunError
-from ccmove.inspect.backups import INTERRUPTED, list_backups
+from ccmove.claude.state import INDEX, SESSION_ID, get
+from ccmove.errors import CcmoveError, UnfinishedRunError, describe
 from ccmove.inspect.lost import Candidate, Finder, described
+from ccmove.inspect.mentions import mentions_of_past
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.windows import is_windows
+from ccmove.run.backups import SET_ASIDE, backup_ids
 from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size
 
-CommandLine = Callable[
-    ..., str
-]  # makes a command of ours of its words, for this very state
+# Makes a command of ours of its words, for this very state.
+CommandLine = Callable[..., str]
 KINDS = {  # the most pressing first, and what each means for the user
     "interrupted-run": "A run of ccmove was interrupted: half moved until it is "
     "rolled back",
@@ -42,6 +42,7 @@ KINDS = {  # the most pressing first, and what each means for the user
     "orphan": "Projects whose folder is gone: renamed, moved or deleted",
     "moved-entries": "Prompts and settings that still name the old path of a moved "
     "project",
+    "still-to-do": "Still to do after a move: these name its old path",
     "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
     "spelling": "One folder under several paths: Claude Code shows each as a separate "
     "project",
@@ -81,6 +82,10 @@ class Finding:
     names: tuple[str, ...] = ()  # other names it can be asked for by
     candidates: tuple[Candidate, ...] = ()  # of a lost project, the best first
     along: str | None = None  # the lost project whose move fixes this one as well
+
+    @property
+    def means(self) -> str:
+        return KINDS[self.kind]
 
     @property
     def can_be_asked(self) -> bool:
@@ -127,102 +132,165 @@ def examine(
     """Every finding, the most pressing kinds first;
     with `roots=None` nothing lost is sought.
     """
-    own, twice = [*_own(survey, command)], list[Finding]()
-    if any(
-        finding.kind == "interrupted-run" for finding in own
-    ):  # what else there is, may not be
-        return Examination(survey, tuple(own))
-    for session, places in survey.places_of_sessions.items():
-        if len(places) > 1 and SESSION_ID.fullmatch(session):
-            there = [survey.directories[name] for name in places]
-            twice += _twice(session, there, command)
-    split = {
-        f.subject: set(survey.places_of_sessions[f.subject])
-        for f in twice
-        if f.what not in (SAME, BEGINNING)
-    }
-    found = [*own, *_lost(Finder(survey, roots, tick), command, split)]
-    found += [*_spellings(survey, command), *twice]
+    findings = [*_own(survey, command)]
+    if any(finding.kind == "interrupted-run" for finding in findings):
+        return Examination(survey, tuple(findings))  # what else there is, may not be
+    twice = [*_twice_there(survey, command)]
+    split: dict[str, set[str]] = {}  # sessions with different files -> where
+    for finding in twice:
+        if finding.what not in (SAME, BEGINNING):
+            places = survey.places_of_sessions[finding.subject]
+            split[finding.subject] = set(places)
+    findings += _lost(Finder(survey, roots, tick), command, split)
+    findings += _still_to_do(survey, command)
+    findings += _spellings(survey, command)
+    findings += twice
     for directory in survey.directories.values():
-        names = (directory.name, str(directory.path), *directory.claims)
-        about = _directory(survey, directory)
-        found += [replace(finding, names=(*finding.names, *names)) for finding in about]
-    found.sort(key=lambda finding: [*KINDS].index(finding.kind))
-    return Examination(survey, tuple(found))
+        findings += _directory(survey, directory)
+    kinds = [*KINDS]
+    findings.sort(key=lambda finding: kinds.index(finding.kind))
+    return Examination(survey, tuple(findings))
 
 
 def _lost(
     finder: Finder, command: CommandLine, split: dict[str, set[str]]
 ) -> Iterator[Finding]:
-    """One for each lost project;
-    `split` are sessions with different files, and where.
+    """One for each lost project; it moves with one around it that has a better place.
+
+    `split` are sessions with different files, and where: they can't be merged.
     """
-    home = str(finder.survey.layout.home)
     for path, project in finder.lost.items():
-        candidates, along = finder.homes[path], None
-        kind = "stale-entries" if path not in finder.survey.former else "moved-entries"
-        kind = "orphan" if project.sessions or "memory file" in project.kept else kind
+        candidates = finder.homes[path]
+        along = None
         if all(candidate.confidence == "possible" for candidate in candidates):
-            above = ancestors(os.path.dirname(path))
-            along = next((lost for lost in above if finder.homes.get(lost)), None)
+            along = _found_around(finder, path)
         for candidate in candidates:
-            both = {encode(candidate.path), *project.directories}
-            met = [session for session, names in split.items() if len(both & names) > 1]
-            candidate.against += ["a session went on in both"] if met else []
-            candidate.command = command(
-                *(("doctor", *met) if met else (path, candidate.path))
-            )
-        search = (
-            () if finder.roots is None else ("--search", home)
-        )  # None: not even nearby
-        look = command("doctor", *search, path)
-        look = "" if candidates or along or home in (finder.roots or ()) else look
-        names = (*project.directories, *(c.path for c in candidates))
-        candidates = candidates if along is None else ()
+            _say_how(candidate, project, command, split)
+        places = [candidate.path for candidate in candidates]
+        look = ""
+        if not candidates and along is None:
+            look = _look_further(finder, path, command)
         yield Finding(
-            kind, path, described(project), look, (), names, candidates, along
+            _kind(finder.survey, project),
+            path,
+            described(project),
+            look,
+            names=(*project.directories, *places),
+            candidates=candidates if along is None else (),
+            along=along,
         )
+
+
+def _kind(survey: Survey, project: Project) -> str:
+    if project.sessions or "memory file" in project.kept:
+        return "orphan"
+    return "moved-entries" if project.path in survey.former else "stale-entries"
+
+
+def _found_around(finder: Finder, path: str) -> str | None:
+    """The nearest lost project around this one for which there is a place."""
+    for folder in ancestors(os.path.dirname(path)):
+        if finder.homes.get(folder):
+            return folder
+    return None
+
+
+def _say_how(
+    candidate: Candidate,
+    project: Project,
+    command: CommandLine,
+    split: dict[str, set[str]],
+) -> None:
+    """Give a candidate its command: the move, or where a session went on in both, what
+    shows that.
+    """
+    both = {encode(candidate.path), *project.directories}
+    met = [session for session, names in split.items() if len(both & names) > 1]
+    candidate.command = command(str(project.path), candidate.path)
+    if met:
+        candidate.against.append("a session went on in both")
+        candidate.command = command("doctor", *met)
+
+
+def _look_further(finder: Finder, path: str, command: CommandLine) -> str:
+    """The search that was not made yet; one that looked nowhere looks nearby first."""
+    home = str(finder.survey.layout.home)
+    if finder.roots is None:
+        return command("doctor", path)
+    if home in finder.roots:
+        return ""
+    return command("doctor", "--search", home, path)
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     """An interrupted run, what could not be read, and what our past runs left."""
-    layout, journal = survey.layout, str(survey.layout.journal)
+    layout = survey.layout
+    journal = str(layout.journal)
     try:
-        if (run := read_run(layout)) is not None:
-            what, fix = f"run {run.id} did not finish", command("recover")
+        run = read_run(layout)
+        if run is not None:
+            what = f"run {run.id} did not finish"
+            fix = command("recover")
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnfinishedRunError as error:
-        yield Finding(
-            "interrupted-run", journal, error.message, command("recover", "--set-aside")
-        )
+        fix = command("recover", "--set-aside")
+        yield Finding("interrupted-run", journal, error.message, fix)
     for file, what in survey.problems.items():
-        look = command_line(["ls", "-ld", file])
-        yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
-    for row in list_backups(layout, survey.backups):
-        if row.error not in (None, INTERRUPTED):
-            look = command("backups", row.id)
-            yield Finding(
-                "damaged-backup", f"run {row.id}", row.error, look, names=(row.id,)
-            )
+        yield _unreadable(file, what)
+    for identifier, what in _damaged_backups(survey):
+        look = command("backups", identifier)
+        subject = f"run {identifier}"
+        yield Finding("damaged-backup", subject, what, look, names=(identifier,))
+
+
+def _damaged_backups(survey: Survey) -> Iterator[tuple[str, str]]:
+    """The IDs of runs that can't be undone any more, and why; the newest first."""
+    for identifier in reversed(backup_ids(survey.layout.unfinished)):
+        yield identifier, SET_ASIDE
+    for backup in reversed(survey.backups):
+        if backup.problem is not None:
+            yield backup.id, backup.problem.message
+
+
+def _unreadable(file: str, what: str) -> Finding:
+    look = command_line(["ls", "-ld", file])
+    return Finding("unreadable", file, what, look, names=(os.path.basename(file),))
+
+
+def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+    """What names the old path of a past move and has a command that deals with it."""
+    try:
+        rows = mentions_of_past(survey.layout, survey.own_moves)
+    except (CcmoveError, OSError) as error:
+        yield _unreadable(str(survey.layout.config_dir), describe(error))
+        return
+    for row in rows:
+        program, *words = row.command
+        fix = command(*words) if program == "ccmove" else command_line(row.command)
+        yield Finding("still-to-do", row.file, row.what, fix)
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     """Paths that are one folder: its device and file number are the same."""
-    known: dict[tuple[int, int], list[Project]] = defaultdict(list)
+    by_folder: dict[tuple[int, int], list[Project]] = defaultdict(list)
     for path, project in survey.by_path.items():
-        with contextlib.suppress(OSError, ValueError):
-            if project.exists:
-                found = os.stat(path)
-                known[found.st_dev, found.st_ino].append(project)
-    for projects in (projects for projects in known.values() if len(projects) > 1):
+        if project.exists:
+            with contextlib.suppress(OSError, ValueError):
+                status = os.stat(path)
+                by_folder[status.st_dev, status.st_ino].append(project)
+    for projects in by_folder.values():
         projects.sort(key=lambda project: -project.sessions)
         paths = [str(project.path) for project in projects]
-        spelled = [_on_disk(path) for path in paths]
+        if len(paths) == 1:
+            continue
         # Two mounts are both real: the one that is used more is taken.
+        spelled = [_on_disk(path) for path in paths]
         real = next((path for path in spelled if path in paths), spelled[0])
-        for path in (path for path in paths if path != real):
-            what = f"the same folder as {real}; {difference(path, real)}"
-            yield Finding("spelling", path, what, command(path, real), names=(real,))
+        for path in paths:
+            if path != real:
+                what = f"the same folder as {real}; {difference(path, real)}"
+                fix = command(path, real)
+                yield Finding("spelling", path, what, fix, names=(real,))
 
 
 def _on_disk(path: str) -> str:
@@ -231,71 +299,69 @@ def _on_disk(path: str) -> str:
     if not name:
         return above
     above = _on_disk(above)
-    same = os.path.join(above, name)
+    path = os.path.join(above, name)
     with contextlib.suppress(OSError):
         names = os.listdir(above)
-        alike = (os.path.join(above, other) for other in names if name not in names)
-        same = next((other for other in alike if os.path.samefile(other, same)), same)
-    return same
+        if name in names:
+            return path
+        for other in names:
+            spelled = os.path.join(above, other)
+            if os.path.samefile(spelled, path):
+                return spelled
+    return path
 
 
 def difference(one: str, other: str) -> str:
     """In what two spellings of a path differ, also where they look alike."""
-
-    def folded(path: str, but: str = "") -> str:
-        for way, fold in FOLDS.items():
-            path = fold(path) if way != but else path
-        return path
-
-    if folded(one) != folded(other):
+    if _folded(one) != _folded(other):
         return "one of the two goes through a link or a mount"
-    ways = (way for way in FOLDS if folded(one, way) != folded(other, way))
+    ways = [way for way in FOLDS if _folded(one, way) != _folded(other, way)]
     return f"the two differ only in {', '.join(ways)}"
+
+
+def _folded(path: str, but: str = "") -> str:
+    """A path without what spellings can differ in, but for one of the ways."""
+    for way, fold in FOLDS.items():
+        if way != but:
+            path = fold(path)
+    return path
 
 
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     """Conversations where nobody looks for them, and an outdated index."""
-    projects, amounts = survey.layout.projects, directory.amounts
+    projects = survey.layout.projects
+    names = (directory.name, str(directory.path), *directory.claims)
     for item in directory.holding.directory.items:
         if item.is_dir and ENCODED.fullmatch(item.name):
-            inner = directory.path / item.name
-            what = (
-                f"a project directory inside another, {size(amounts[item.name].size)}"
-            )
-            fix = bringing_all(str(inner), str(projects / item.name))
-            yield Finding(
-                "misplaced-directory", str(inner), what, fix, names=(item.name,)
-            )
-    if not (
-        directory.holding.directory.transcripts
-        or (MEMORY in amounts and amounts[MEMORY].files)
-    ):
+            inner = str(directory.path / item.name)
+            amount = size(directory.amounts[item.name].size)
+            what = f"a project directory inside another, {amount}"
+            fix = bringing_all(inner, str(projects / item.name))
+            also = (item.name, *names)
+            yield Finding("misplaced-directory", inner, what, fix, names=also)
+    if not directory.has_conversations:
         return
     if not directory.claims:
-        what = (
-            "no known path has this name, "
-            f"{size(sum(a.size for a in amounts.values()))}"
-        )
-        fix, named = (
-            command_line(["ls", "-lA", str(directory.path)]),
-            directory.named_elsewhere,
-        )
+        named = sorted(directory.named_elsewhere)
+        lines = tuple(f"its transcripts name {path}" for path in named)
+        amount = size(sum(amount.size for amount in directory.amounts.values()))
+        what = f"no known path has this name, {amount}"
+        path = str(directory.path)
+        fix = command_line(["ls", "-lA", path])
         if named:
-            fix = bringing_all(str(directory.path), str(projects / encode(min(named))))
-        lines = tuple(f"its transcripts name {path}" for path in sorted(named))
-        yield Finding("misplaced-directory", str(directory.path), what, fix, lines)
-    yield from _index(directory)
+            fix = bringing_all(path, str(projects / encode(named[0])))
+        yield Finding("misplaced-directory", path, what, fix, lines, names)
+    for finding in _index(directory):
+        yield replace(finding, names=names)
 
 
 def _index(directory: Directory) -> Iterator[Finding]:
     """Values that are outdated; the client makes another index when there is none."""
     document = directory.holding.directory.index_file
+    if document is None:
+        return
     try:
-        wrong = (
-            tuple(_wrong(parse(document.text).value, directory))
-            if document is not None
-            else ()
-        )
+        wrong = tuple(_wrong(parse(document.text).value, directory))
     except NotJsonError as error:
         wrong = (f"not valid JSON ({error})",)
     if wrong:
@@ -328,6 +394,13 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
             )
             if is_other and folder_exists(path) is False:
                 yield f"{key}: {path}"
+
+
+def _twice_there(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+    for session, names in survey.places_of_sessions.items():
+        if len(names) > 1 and SESSION_ID.fullmatch(session):
+            directories = [survey.directories[name] for name in names]
+            yield from _twice(session, directories, command)
 
 
 def _twice(

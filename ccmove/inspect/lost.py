@@ -13,11 +13,11 @@ project was in use is proof enough.
 import difflib
 import os
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
@@ -25,6 +25,7 @@ from ccmove.claude.owners import folders_in
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors
 from ccmove.plan.newcomers import is_another, went_on
 from ccmove.rewrite.pathmap import is_root, tail_below
+from ccmove.rewrite.windows import compared
 from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
@@ -33,6 +34,7 @@ SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
 SIMILAR = 0.5  # two names, by difflib
+CLONED = "clone:"  # begins what a reflog says of it
 SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
 
 
@@ -72,12 +74,45 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        return ("certain", "likely", "possible").index(self.confidence), bool(
-            self.against
-        )
+        levels = ("certain", "likely", "possible")
+        return levels.index(self.confidence), bool(self.against)
 
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
+
+
+class Surroundings:
+    """The folders around lost projects, and where somebody says that one may be."""
+
+    def __init__(self) -> None:
+        self.depths: dict[str, int] = {}  # of what was looked into
+        self.checkouts: dict[str, None] = {}
+        self.by_name: dict[str, set[str]] = defaultdict(set)
+        self.inside: dict[str, set[str]] = defaultdict(set)  # folder -> folders in it
+        self.gone_from: dict[str, set[str]] = defaultdict(set)
+
+    def look_near(self, path: str) -> None:
+        """Look where a lost project was, and in the folder above that."""
+        near, gone = nearest_folder(path)
+        self.gone_from[near].add(gone)
+        folders = [near]
+        if len(PurePath(near).parts) > 3:
+            folders.append(os.path.dirname(near))
+        for folder in folders:
+            if not is_root(folder):
+                self.look_in(folder, NEAR_DEPTH)
+
+    def look_in(self, root: str, depth: int) -> None:
+        """Look at a folder and so many levels below it, once."""
+        if self.depths.get(root, -1) >= depth:
+            return
+        self.depths[root] = depth
+        for folder, is_checkout in _walk(root, depth):
+            above, name = os.path.split(folder)
+            self.by_name[name.lower()].add(folder)
+            self.inside[above].add(folder)
+            if is_checkout and len(self.checkouts) < MOST_ASKED:
+                self.checkouts[folder] = None
 
 
 class Finder:
@@ -94,90 +129,66 @@ class Finder:
         tick: Tick | None = None,
         named: str | None = None,
     ) -> None:
+        """Looks for all of them: what was found is in `homes`."""
         self.survey = survey
-        # their folder is gone, and more is left of them than an empty directory
-        self.lost = {
-            path: project
-            for path, project in survey.by_path.items()
-            if project.exists is False and (project.sessions or project.kept)
-        }
-        self.looked_in: list[str] = []
-        self.homes: dict[str, tuple[Candidate, ...]] = {}
-        self.roots = roots and [os.path.realpath(root) for root in roots]
+        self.lost = dict(_lost(survey))
+        self.roots: list[str] | None = None
         self._named = named
+        self._identity = cache(identity)
+        self._around = Surroundings()
+        if named is not None:
+            self._around.look_in(named, 0)
+        if roots is not None:
+            self.roots = [os.path.realpath(root) for root in roots]
+            self._look_around(self.roots)
         self._lost_in: dict[str, list[str]] = defaultdict(list)  # a folder's, and it
         for path in self.lost:
             for folder in ancestors(path):
-                self._lost_in[folder].append(path)
-        self._identity = cache(identity)
-        self._gone_from: dict[str, set[str]] = defaultdict(
-            set
-        )  # folder -> what is gone from it
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        self._new_in: dict[str, list[str]] = defaultdict(
-            list
-        )  # folder -> what nobody knows in it
-        folders = self._look_around()
-        self._checkouts = [folder for folder, is_one in folders.items() if is_one][
-            :MOST_ASKED
-        ]
-        in_use = {
-            f for p in survey.projects if p.path and p.exists for f in ancestors(p.path)
-        }
-        for folder in folders:
-            self._by_name[os.path.basename(folder).lower()].append(folder)
-            if folder not in in_use or folder == named:
-                self._new_in[os.path.dirname(folder)].append(folder)
+                self._lost_in[compared(folder)].append(path)
+        self.homes: dict[str, tuple[Candidate, ...]] = {}
         for number, path in enumerate(self.lost):  # sorted: those around come before
-            if tick:
+            if tick is not None:
                 tick(number, len(self.lost))
             self.homes[path] = self.candidates(path)
         self._doubt_rivals()
 
-    def _look_around(self) -> dict[str, bool]:
-        """Folders where we were told to look or a lost project was,
-        each: is it a checkout?
-        """
-        walks = [(self._named, 0)] if self._named is not None else []
-        walks += [(root, SEARCH_DEPTH) for root in self.roots or ()]
-        for path in self.lost if self.roots is not None else ():
-            near, gone = nearest_folder(path)
-            self._gone_from[near].add(gone)
-            above = os.path.dirname(near) if len(PurePath(near).parts) > 3 else near
-            walks += [
-                (folder, NEAR_DEPTH) for folder in (near, above) if not is_root(folder)
-            ]
-        found: dict[str, bool] = {}
-        for root, depth in dict.fromkeys(walks):
-            self.looked_in.append(root)
-            found.update(_walk(root, depth))
-        return found
+    def _look_around(self, roots: list[str]) -> None:
+        for root in roots:
+            self._around.look_in(root, SEARCH_DEPTH)
+        for path in self.lost:
+            self._around.look_near(path)
+
+    @property
+    def looked_in(self) -> list[str]:
+        return list(self._around.depths)
+
+    @cached_property
+    def _in_use(self) -> set[str]:
+        """Every folder that is a project, or has one in it."""
+        folders: set[str] = set()
+        for path, project in self.survey.by_path.items():
+            if project.exists:
+                folders.update(ancestors(path))
+        return folders
 
     def candidates(self, path: str) -> tuple[Candidate, ...]:
         """Where the project at a path that is gone may be now, the best first."""
         if path in self.homes:
             return self.homes[path]
-        home, ours = str(self.survey.layout.home), self._identity_of(path)
         places: dict[str, Candidate] = {}
-        for new, basis, sign in self._signs(path, ours):
-            if is_root(new) or tail_below(home, new) is not None:
-                continue  # a folder around the home is nobody's
-            if basis >= Basis.INSIDE and self._is_another(path, new, ours):
-                continue  # it only looks alike
+        for new, basis, sign in self._signs(path):
             candidate = places.setdefault(new, Candidate(new, basis))
-            if (
-                candidate.basis == basis
-            ):  # the best comes first, and the rest adds nothing to it
+            if candidate.basis == basis:  # the rest adds nothing to the best
                 candidate.evidence.append(sign)
         for candidate in places.values():
             is_around = tail_below(path, candidate.path) is not None
             if candidate.basis is not Basis.STATED and not is_around:
                 self._weigh(path, candidate)
-        order = sorted(
-            places.values(),
-            key=lambda c: (c.path != self._named, c.rank, c.basis, c.path),
-        )
-        return tuple(order[:MOST_CANDIDATES])
+        ordered = sorted(places.values(), key=self._order)
+        return tuple(ordered[:MOST_CANDIDATES])
+
+    def _order(self, place: Candidate) -> tuple[object, ...]:
+        return place.path != self._named, place.rank, place.basis, place.path
 
     def _is_another(self, path: str, new: str, ours: Identity) -> bool:
         """Whether a folder is not what the lost project was: as for a move to it."""
@@ -191,26 +202,44 @@ class Finder:
         return project.last_session if project is not None else None
 
     def _identity_of(self, path: str) -> Identity:
-        """What the config file links with a path: its remotes;
-        other clones have its commits.
+        """A lost project's remotes are those that the config file links with its path,
+        its commits those of other clones that are linked with the same.
         """
-        links = self.survey.repositories
-        remotes = {name.lower() for name, paths in links.items() if path in paths}
-        clones = {
-            c
-            for name in links
-            if remotes and name.lower() in remotes
-            for c in links[name]
-        }
-        roots = {commit for clone in clones for commit in self._identity(clone).roots}
+        repositories = self.survey.repositories.items()
+        remotes = {name.lower() for name, paths in repositories if path in paths}
+        roots: set[str] = set()
+        for name, clones in repositories:
+            if name.lower() in remotes:
+                for clone in clones:
+                    roots |= self._identity(clone).roots
         return Identity(frozenset(remotes), frozenset(roots))
 
-    def _signs(self, path: str, ours: Identity) -> Iterator[Sign]:
+    def _signs(self, path: str) -> Iterator[Sign]:
+        """All that speaks for a folder, the best first: what the state says, then git,
+        then what is in a folder, then names. What is around the home is nobody's, and
+        what only looks alike is no sign.
+        """
+        home = str(self.survey.layout.home)
+        ours = self._identity_of(path)
+        signs = [*self._stated(path)]
+        if self.roots is not None:
+            signs += self._same_repository(path, ours)
+            signs += self._same_inside(path)
+            signs += self._same_name(path)
+        for sign in sorted(signs, key=_basis):
+            new, basis, _ = sign
+            if is_root(new) or tail_below(home, new) is not None:
+                continue
+            if basis < Basis.INSIDE or not self._is_another(path, new, ours):
+                yield sign
+
+    def _stated(self, path: str) -> Iterator[Sign]:
         for new, how in self.survey.former.get(path, {}).items():
             yield new, Basis.STATED, how
-        if self.roots is None:
-            return
-        for folder in self._checkouts if ours.remotes else ():
+
+    def _same_repository(self, path: str, ours: Identity) -> Iterator[Sign]:
+        """A checkout with the same remote or root commit is likely the lost project."""
+        for folder in self._around.checkouts if ours.remotes else ():
             there = self._identity(folder)
             if shared := there.remotes & ours.remotes:
                 yield folder, Basis.SAME_REPOSITORY, f"same remote, {min(shared)}"
@@ -218,52 +247,14 @@ class Finder:
                 yield folder, Basis.SAME_REPOSITORY, "same root commit"
             elif self._is_renamed(path, folder, there):
                 yield folder, Basis.NAME, "its repository was renamed, too"
-        signs = [*self._same_inside(path), *self._same_name(path)]
-        yield from sorted(signs, key=lambda sign: sign[1])
-
-    def _same_inside(self, path: str) -> Iterator[Sign]:
-        """A folder that has what was in the lost one, by the same relative names.
-
-        All lost projects in it must be there, but for one that is lost itself: a part
-        of what was in that may have been deleted. A repository among them says which
-        one it is. Comes from a report: a similar name was offered instead.
-        """
-        near, gone = nearest_folder(path)
-        folders = dict.fromkeys(self._new_in[near])
-        if self._named is not None:
-            folders[self._named] = None
-        tail = path[len(gone) :]
-        if tail:
-            for folder in folders:
-                if os.path.isdir(folder + tail):
-                    yield folder + tail, Basis.INSIDE, f"{tail[1:]} is in {folder}"
-            return
-        tails = [lost[len(path) :] for lost in self._lost_in[path] if lost != path]
-        for folder in folders:
-            there = [tail for tail in tails if os.path.isdir(folder + tail)]
-            if there and (path in self.lost or there == tails):
-                yield from self._parent(path, folder, there)
-
-    def _parent(self, path: str, folder: str, tails: list[str]) -> Iterator[Sign]:
-        """What these projects inside say for a folder; nothing if one is another."""
-        remotes: dict[str, str] = {}
-        for tail in tails:
-            ours = self._identity_of(path + tail)
-            if self._is_another(path + tail, folder + tail, ours):
-                return
-            shared = ours.remotes & self._identity(folder + tail).remotes
-            if shared:
-                remotes[folder + tail] = min(shared)
-        for inner, remote in remotes.items():
-            sign = f"same remote in {inner}, {remote}"
-            yield folder, Basis.SAME_REPOSITORY, sign
-        yield folder, Basis.INSIDE, f"{tails[0][1:]} is in {folder}"
 
     def _is_renamed(self, path: str, folder: str, there: Identity) -> bool:
-        """Whether a checkout beside the lost project went on where that one ended.
+        """A checkout beside the lost project that went on where that one ended may be
+        it, though its remote is another.
 
         Its repository has another name by now, and Claude Code was used in it since. A
-        neighbour that only was begun to be used then looks the same: a name says more.
+        neighbour that only was begun to be used then looks the same, so that its name
+        must be similar. Comes from a report: folder and repository were both renamed.
         """
         known = self.survey.by_path.get(folder)
         if known is None or not known.sessions:
@@ -279,21 +270,73 @@ class Finder:
         last = self._last_session(path)
         return went_on(folder, known.first_used, last)
 
-    def _same_name(self, path: str) -> Iterator[Sign]:
-        """The same name anywhere; and new folders where the project,
-        or one above it, was.
+    def _unknown_in(self, near: str) -> list[str]:
+        """Folders that Claude Code does not know; one that is named always counts."""
+        new = sorted(self._around.inside[near] - self._in_use)
+        if self._named is not None and os.path.dirname(self._named) == near:
+            new = [self._named, *(folder for folder in new if folder != self._named)]
+        return new
+
+    def _same_inside(self, path: str) -> Iterator[Sign]:
+        """A folder that has what was in the lost one, by the same relative names, may
+        be it.
+
+        All lost projects in it must be there, unless it is lost itself: a part of what
+        was in it may have been deleted. Comes from a report: a similar name was offered
+        instead.
         """
-        same = self._by_name.get(os.path.basename(path).lower(), [])
+        near, gone = nearest_folder(path)
+        folders = self._unknown_in(near)
+        if self._named is not None and self._named not in folders:
+            folders.append(self._named)
+        below = path[len(gone) :]
+        for folder in folders:
+            if not below:
+                yield from self._around_others(path, folder)
+            elif os.path.isdir(folder + below):
+                yield folder + below, Basis.INSIDE, f"{below[1:]} is in {folder}"
+
+    def _around_others(self, path: str, folder: str) -> Iterator[Sign]:
+        """What the lost projects below `path` say for a folder that has them: a
+        repository counts most, and another one says that it is another folder.
+        """
+        tails = [lost[len(path) :] for lost in self._lost_in[compared(path)]]
+        tails = [tail for tail in tails if tail]
+        there = [tail for tail in tails if os.path.isdir(folder + tail)]
+        if not there or (there != tails and path not in self.lost):
+            return
+        signs = [(folder, Basis.INSIDE, f"{there[0][1:]} is in {folder}")]
+        for tail in there:
+            inner = folder + tail
+            ours = self._identity_of(path + tail)
+            if self._is_another(path + tail, inner, ours):
+                return
+            shared = ours.remotes & self._identity(inner).remotes
+            if shared:
+                sign = f"same remote in {inner}, {min(shared)}"
+                signs.append((folder, Basis.SAME_REPOSITORY, sign))
+        yield from signs
+
+    def _same_name(self, path: str) -> Iterator[Sign]:
+        """A folder of the same name anywhere, or a new one where the lost one was, may
+        be it: if its name is similar, if it is the only one, or if it was named.
+
+        A name that many folders have says nothing. Comes from trials with renames
+        without git.
+        """
+        name = os.path.basename(path)
+        same = self._around.by_name[name.lower()]
         if len(same) <= COMMON:
-            yield from ((folder, Basis.NAME, "same folder name") for folder in same)
+            for folder in same:
+                yield folder, Basis.NAME, "same folder name"
         near, gone = nearest_folder(path)
         if path != gone:
             return
-        new = self._new_in[near]
-        is_only = len(new) == 1 and len(self._gone_from[near]) == 1
+        new = self._unknown_in(near)
+        is_only = len(new) == 1 and len(self._around.gone_from[near]) == 1
         for folder in new:
             known = self.survey.by_path.get(folder)
-            if _are_similar(os.path.basename(gone), os.path.basename(folder)):
+            if _are_similar(name, os.path.basename(folder)):
                 yield folder, Basis.NAME, "a similar name in the same place"
             elif known is not None and known.sessions:
                 continue
@@ -304,56 +347,89 @@ class Finder:
                 yield folder, Basis.SAME_PLACE, "in the same place"
 
     def _weigh(self, path: str, candidate: Candidate) -> None:
-        """What the folder's own past says:
-        a life of its own while the project was in use?
+        """A folder with a life of its own while the project was in use is another one;
+        one whose reflog goes on through that time is proven.
+
+        Comes from trials: a deleted project was taken for another clone of its
+        repository, which was there before or was made afterwards.
         """
-        new, known = candidate.path, self.survey.by_path.get(candidate.path)
-        lost = [self.lost[path]] if path in self.lost else self.at_or_below(path)
-        first = min((project.first_used or 0 for project in lost), default=0)
-        last = max((project.last_used or 0 for project in lost), default=0)
-        log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
-        own = [
-            f
-            for f in ancestors(new)
-            if tail_below(path, f) is None and os.path.exists(f)
-        ]
-        renamed = max(
-            (os.stat(f).st_ctime_ns for f in own), default=0
-        )  # then, or before
-        if (
-            known is not None
-            and known.first_used
-            and (known.first_used < last or not last)
-        ):
-            candidate.against.append("it had conversations of its own before that")
-        elif renamed < last < time.time_ns():
-            what = "it has been where it is since before the project was last used"
-            candidate.against.append(what)
-        elif log and 0 < last < log[0][0] and log[0][1].startswith("clone:"):
-            candidate.against.append("it was cloned after the project was last used")
-        elif any(
-            first <= at <= last for at, what in log if not what.startswith("clone:")
-        ):
+        projects = self.at_or_below(path)
+        if path in self.lost:
+            projects = [self.lost[path]]
+        first = min((project.first_used or 0 for project in projects), default=0)
+        last = max((project.last_used or 0 for project in projects), default=0)
+        log: list[tuple[int, str]] = []
+        if candidate.basis is Basis.SAME_REPOSITORY:
+            log = reflog(candidate.path)
+        doubt = self._life_of_its_own(path, candidate.path, last)
+        if doubt is None and _was_cloned_after(last, log):
+            doubt = "it was cloned after the project was last used"
+        if doubt is not None:
+            candidate.against.append(doubt)
+        elif _goes_through(first, last, log):
             candidate.is_proven = True
             candidate.evidence.append("its reflog has entries of that time")
 
-    def _doubt_rivals(self) -> None:
-        """One checkout is not two projects at once:
-        between them the repository can't decide.
+    def _life_of_its_own(self, path: str, new: str, last: int) -> str | None:
+        """What says that a folder was there beside the project, which was used `last`.
+
+        The change time of a folder is when it was renamed, or later.
         """
-        used = [
-            self.homes[path] for path, project in self.lost.items() if project.sessions
-        ]
-        by_git = [
-            c for places in used for c in places if c.basis is Basis.SAME_REPOSITORY
-        ]
-        wanted = Counter(candidate.path for candidate in by_git)
-        for candidate in by_git:
-            if wanted[candidate.path] > 1:
-                candidate.against.append("it could be another lost project as well")
+        known = self.survey.by_path.get(new)
+        begun = known.first_used if known is not None else None
+        if begun and (begun < last or not last):
+            return "it had conversations of its own before that"
+        renamed = 0
+        for folder in ancestors(new):
+            is_around = tail_below(path, folder) is not None
+            if not is_around and os.path.exists(folder):
+                changed = os.stat(folder).st_ctime_ns
+                renamed = max(renamed, changed)
+        if renamed < last < time.time_ns():
+            return "it has been where it is since before the project was last used"
+        return None
+
+    def _doubt_rivals(self) -> None:
+        """One checkout is not two projects at once: between them the repository can't
+        decide. Comes from a trial with two lost clones of one repository.
+        """
+        rivals: dict[str, list[Candidate]] = defaultdict(list)
+        for path, project in self.lost.items():
+            for candidate in self.homes[path] if project.sessions else ():
+                if candidate.basis is Basis.SAME_REPOSITORY:
+                    rivals[candidate.path].append(candidate)
+        for candidates in rivals.values():
+            if len(candidates) > 1:
+                for candidate in candidates:
+                    candidate.against.append("it could be another lost project as well")
 
     def at_or_below(self, path: str) -> list[Project]:
-        return [self.lost[lost] for lost in self._lost_in.get(path, ())]
+        return [self.lost[lost] for lost in self._lost_in.get(compared(path), ())]
+
+
+def _basis(sign: Sign) -> Basis:
+    return sign[1]
+
+
+def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
+    """Projects whose folder is gone, and of which more is left than an empty
+    directory.
+    """
+    for path, project in survey.by_path.items():
+        if project.exists is False and (project.sessions or project.kept):
+            yield path, project
+
+
+def _was_cloned_after(last: int, log: list[tuple[int, str]]) -> bool:
+    if not log or not last:
+        return False
+    at, what = log[0]
+    return last < at and what.startswith(CLONED)
+
+
+def _goes_through(first: int, last: int, log: list[tuple[int, str]]) -> bool:
+    own = [at for at, what in log if not what.startswith(CLONED)]
+    return any(first <= at <= last for at in own)
 
 
 def _are_similar(one: str, other: str) -> bool:
@@ -362,9 +438,12 @@ def _are_similar(one: str, other: str) -> bool:
 
 
 def described(project: Project) -> str:
-    parts = [plural(project.sessions, "session")] if project.sessions else []
-    parts += [readable_size(project.bytes)] if project.bytes else []
-    return ", ".join([*parts, *project.kept_in_words]) or "nothing but its name"
+    parts = project.kept_in_words
+    if project.bytes:
+        parts.insert(0, readable_size(project.bytes))
+    if project.sessions:
+        parts.insert(0, plural(project.sessions, "session"))
+    return ", ".join(parts) or "nothing but its name"
 
 
 def nearest_folder(path: str) -> tuple[str, str]:
@@ -382,13 +461,10 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
     for folder, level in waiting:
         is_checkout = os.path.lexists(os.path.join(folder, ".git"))
         yield folder, is_checkout
-        for path in (
-            folders_in(folder) if level < depth and not (level and is_checkout) else ()
-        ):
+        if level == depth or (level and is_checkout):
+            continue
+        for path in folders_in(folder):
             name = os.path.basename(path)
-            if (
-                not name.startswith(".")
-                and name not in SKIPPED
-                and not os.path.ismount(path)
-            ):
-                waiting.append((path, level + 1))
+            if name.startswith(".") or name in SKIPPED or os.path.ismount(path):
+                continue
+            waiting.append((path, level + 1))

@@ -9,9 +9,9 @@ import contextlib
 import os
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
+from ccmove.run.manifest import Manifest
 from ccmove.text import plural
 
 Tick = Callable[[int, int], None]  # done, in all
@@ -51,6 +52,13 @@ class Directory:
         return self.holding.ranked
 
     @property
+    def has_conversations(self) -> bool:
+        """Whether there are transcripts or notes in it."""
+        notes = self.amounts.get(MEMORY)
+        has_notes = notes is not None and notes.files > 0
+        return has_notes or bool(self.holding.directory.transcripts)
+
+    @property
     def named_elsewhere(self) -> set[str]:
         """Paths that transcripts name and whose directory is another one:
         they were moved here.
@@ -65,18 +73,14 @@ class Directory:
             return iter(self.holding.nobodys)
         return self.holding.items_of(path)
 
-    def sessions_of(self, path: str | None) -> list[Item]:
-        return conversations(self.items_of(path))
-
     @property
     def sessions(self) -> list[Item]:
-        return conversations(self.holding.directory.items)
+        return [item for item in self.holding.directory.items if is_conversation(item)]
 
 
-def conversations(items: Iterable[Item]) -> list[Item]:
-    """Transcripts; `agent-*.jsonl` beside one is a part of it."""
-    transcripts = [item for item in items if item.is_transcript]
-    return [item for item in transcripts if not item.name.startswith("agent-")]
+def is_conversation(item: Item) -> bool:
+    """Whether it is a transcript; `agent-*.jsonl` beside one is a part of it."""
+    return item.is_transcript and not item.name.startswith("agent-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +95,8 @@ class Project:
     first_used: int | None = None  # ns, of the oldest transcript
     last_used: int | None = None  # ns, of the newest transcript or prompt
     last_session: int | None = None  # ns, of the newest transcript
-    kept: dict[str, int] = field(
-        default_factory=dict
-    )  # what else there is, and how much
+    # What else there is, and how much:
+    kept: dict[str, int] = field(default_factory=dict)
 
     @property
     def kept_in_words(self) -> list[str]:
@@ -112,29 +115,39 @@ class Survey:
         tick = progress or (lambda _what, _done, _total: None)
         self.layout = layout
         self._state = State(layout, partial(tick, "reading"))
-        self.problems, named = self._state.problems, self._state.named
+        self.problems = self._state.problems
         self.repositories: dict[str, list[str]] = {}
         with self._state.problems_of(layout.config_file):
             self.repositories = self._state.repositories
         self.backups: list[Backup] = []  # oldest first
         with self._state.problems_of(layout.backups):
             self.backups = all_backups(layout)
-        with_settings = [path for path in named if "config entry" in named[path]]
-        ledger = ledger_of(layout, self.backups)
-        listed = listed_in((), with_settings)
-        self._owners = Owners(self._state, ledger, PathMap(()), listed, named)
-        directories = self._read_directories(partial(tick, "projects"))
-        self.directories = {directory.name: directory for directory in directories}
+        self._owners = self._table()
+        self.directories: dict[str, Directory] = {}
+        for directory in self._read_directories(partial(tick, "projects")):
+            self.directories[directory.name] = directory
         self.former = self._find_former()
         self.projects = list(self._find_projects())
-        self.by_path = {
-            project.path: project for project in self.projects if project.path
-        }
-        # The names of the directories that hold a transcript of each session.
-        self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
+
+    def _table(self) -> Owners:
+        named = self._state.named
+        in_config = [path for path in named if "config entry" in named[path]]
+        ledger = ledger_of(self.layout, self.backups)
+        listed = listed_in((), in_config)
+        return Owners(self._state, ledger, PathMap(()), listed, named)
+
+    @cached_property
+    def by_path(self) -> dict[str, Project]:
+        return {project.path: project for project in self.projects if project.path}
+
+    @cached_property
+    def places_of_sessions(self) -> dict[str, list[str]]:
+        """The names of the directories that hold a transcript of each session."""
+        names: dict[str, list[str]] = defaultdict(list)
         for name, directory in self.directories.items():
             for item in directory.sessions:
-                self.places_of_sessions[session_of(item.name)].append(name)
+                names[session_of(item.name)].append(name)
+        return dict(names)
 
     def _read_directories(self, tick: Tick) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
@@ -142,96 +155,122 @@ class Survey:
             names = self._state.directory_names
         for number, name in enumerate(names):
             tick(number, len(names))
+            if is_of_downloads(name):
+                continue
             path = self.layout.projects / name
             with self._state.problems_of(path):
-                if is_of_downloads(name):
-                    continue
                 holding = self._owners.of(name)
-                items = holding.directory.items
-                amounts = {item.name: measured(path / item.name) for item in items}
+                amounts: dict[str, Amount] = {}
+                for item in holding.directory.items:
+                    amounts[item.name] = measured(path / item.name)
                 yield Directory(name, path, holding, amounts)
 
     def _find_former(self) -> dict[str, dict[str, str]]:
         """Where gone paths are now, with how that is known: by our own moves, and by
         sessions.
-
-        A single session can be taken elsewhere by the client's own `/cd`. So one that
-        is elsewhere says nothing where the project has others at home, or the other
-        place had some before.
         """
-        former: dict[str, dict[str, str]] = defaultdict(dict)
         exists = self._owners.exists
-
-        def tell(old: str, new: str, how: str) -> None:
+        former: dict[str, dict[str, str]] = defaultdict(dict)
+        for old, new, how in (*self._moved_by_us(), *self._kept_elsewhere()):
             if exists(old) is False and exists(new) and tail_below(old, new) is None:
                 former[old].setdefault(new, how)
-
-        for run in (backup.manifest for backup in self.backups if backup.stands):
-            if run is not None and run.kind == "move":
-                for old, new in (
-                    *run.moves,
-                    *((m.path, m.new_path) for m in run.projects),
-                ):
-                    tell(old, new, "ccmove moved it there")
-        directories = self.directories.values()
-        at_home = set().union(
-            *(d.holding.owner_of_session.values() for d in directories)
-        )
-        for directory in directories:
-            # What our own moves brought says nothing of the path that it names.
-            ours = self._owners.ledger.entries
-            sessions = [
-                item
-                for item in directory.sessions
-                if (directory.name, item.name) not in ours
-            ]
-            oldest = min(
-                sessions, key=lambda s: directory.amounts[s.name].newest, default=None
-            )
-            came = directory.named_elsewhere - at_home
-            if oldest and oldest.path in came and len(directory.claims) == 1:
-                how = "its conversations are kept for that path now"
-                tell(str(oldest.path), directory.claims[0], how)
         return dict(former)
 
+    @property
+    def own_moves(self) -> list[Manifest]:
+        """Our own moves that were not undone, the oldest first."""
+        runs = [backup.manifest for backup in self.backups if backup.stands]
+        return [run for run in runs if run is not None and run.kind == "move"]
+
+    def _moved_by_us(self) -> Iterator[tuple[str, str, str]]:
+        """Where our moves brought what was at a path, the newest first.
+
+        Not of a path to which the same move, or a later one, brought another project,
+        as in a swap: what is known there now is that one's. Found by random lives.
+        """
+        how = "ccmove moved it there"
+        arrivals: set[str] = set()
+        for run in reversed(self.own_moves):
+            pairs = [*run.moves]
+            pairs += [(move.path, move.new_path) for move in run.projects]
+            arrivals.update(new for _, new in pairs)
+            for old, new in pairs:
+                if old not in arrivals:
+                    yield old, new, how
+
+    def _kept_elsewhere(self) -> Iterator[tuple[str, str, str]]:
+        """A path is where its conversations are kept, if the oldest there is one of its
+        own and none is at home.
+
+        A single session can be taken elsewhere by the client's own `/cd`, which a trial
+        with it shows: that says nothing of its project. Nor does what our own moves
+        brought, of the path that it names.
+        """
+        at_home: set[str | None] = set()
+        for directory in self.directories.values():
+            at_home.update(directory.holding.owner_of_session.values())
+        for directory in self.directories.values():
+            oldest = self._oldest_session(directory)
+            if oldest is None or len(directory.claims) != 1:
+                continue
+            came = directory.named_elsewhere - at_home
+            if oldest.path in came:
+                how = "its conversations are kept for that path now"
+                yield str(oldest.path), directory.claims[0], how
+
+    def _oldest_session(self, directory: Directory) -> Item | None:
+        """Of those that no move of ours brought."""
+        ours = self._owners.ledger.entries
+        oldest: Item | None = None
+        first = 0
+        for item in directory.sessions:
+            age = directory.amounts[item.name].newest
+            if (directory.name, item.name) in ours:
+                continue
+            if oldest is None or age < first:
+                oldest, first = item, age
+        return oldest
+
     def _find_projects(self) -> Iterator[Project]:
-        holding: dict[str, list[Directory]] = defaultdict(list)
+        """Every path with a claim or an entry, then what is nobody's."""
+        directories_of: dict[str, list[Directory]] = defaultdict(list)
         for directory in self.directories.values():
             for path in directory.claims:
-                holding[path].append(directory)
-        for path in sorted({*holding, *self._state.named}):
-            yield self._project(path, holding[path])
+                directories_of[path].append(directory)
+        for path in sorted({*directories_of, *self._state.named}):
+            yield self._project(path, directories_of[path])
         for directory in self.directories.values():
-            nobodys = [
-                directory.amounts[item.name] for item in directory.items_of(None)
-            ]
-            if any(amount.files for amount in nobodys):
+            items = directory.items_of(None)
+            if any(directory.amounts[item.name].files for item in items):
                 yield self._project(None, [directory])
 
     def _project(self, path: str | None, directories: list[Directory]) -> Project:
+        """What the directories hold of a path, and what else names it."""
         kept: Counter[str] = Counter()
-        times, size = [], 0
+        times: list[int] = []
+        size = 0
         for directory in directories:
-            times += [
-                directory.amounts[i.name].newest for i in directory.sessions_of(path)
-            ]
             for item in directory.items_of(path):
                 amount = directory.amounts[item.name]
                 size += amount.size
+                if is_conversation(item):
+                    times.append(amount.newest)
                 if item.name == MEMORY:
                     kept["memory file"] += amount.files
         kept.update(self._state.named.get(path or "", {}))
-        prompt = self._state.prompts[path][1] if path and "prompt" in kept else 0
+        uses = list(times)
+        if path is not None and "prompt" in kept:
+            uses.append(self._state.prompts[path][1])
         return Project(
             path,
-            self._owners.exists(path) if path is not None else None,
-            tuple(sorted(directory.name for directory in directories)),
-            len(times),
-            size,
-            min(times, default=None),
-            max([*times, prompt]) or None,
-            max(times, default=None),
-            {place: number for place, number in kept.items() if number},
+            exists=self._owners.exists(path) if path is not None else None,
+            directories=tuple(sorted(directory.name for directory in directories)),
+            sessions=len(times),
+            bytes=size,
+            first_used=min(times, default=None),
+            last_used=max(uses, default=0) or None,
+            last_session=max(times, default=None),
+            kept={place: number for place, number in kept.items() if number},
         )
 
 

@@ -5,48 +5,28 @@ and a row in PLACES that says where the file is. Saving, staging, verifying, und
 rolling back follow.
 """
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ccmove.claude.git import repair_command
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.naming import encode
-from ccmove.claude.reading import is_there, names_in, read_document
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, State
-from ccmove.errors import CcmoveError, LinkError, RefusedError, again, describe
-from ccmove.plan.model import LeftAlone, Request
+from ccmove.claude.reading import is_there, names_in
+from ccmove.claude.state import ALIASES, INDEX, State
+from ccmove.errors import LinkError, RefusedError, again, describe
+from ccmove.plan.model import Request
 from ccmove.plan.placing import Placer
 from ccmove.plan.portions import Portion
-from ccmove.plan.tree import ends_of
 from ccmove.rewrite import config, index, lines, settings
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
-from ccmove.system import looking_for
-from ccmove.text import plural
 
 Folder = tuple[str, str, Path]  # old path, new path, where it is now
 OtherFile = tuple[Path, Rewrite]
-
-LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS = ("settings.json", "settings.local.json")
-YOURS = (
-    "CLAUDE.md",
-    "agents",
-    "commands",
-    "hooks",
-    "output-styles",
-    "rules",
-    "skills",
-    *SETTINGS,
-)
-# Dealt with in another way, or rewritten by whatever it belongs to.
-PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
-FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +141,35 @@ def _rewritten_index(
     return index.rewritten(text, resident, names)
 
 
-def rewrite_config(placer: Placer, state: State, paths: PathMap) -> None:
-    if state.config is not None:
-        draft = placer.draft(state.config.path)
-        draft.text = config.rewritten(draft.text, paths)
+def rewrite_config(
+    placer: Placer, state: State, paths: PathMap, request: Request
+) -> None:
+    """Other projects' values stay as long as they still lead somewhere."""
+    if state.config is None:
+        return
+    gone = paths
+    if not request.move_folder:
+        moves = [move for move in paths.moves if not os.path.lexists(move[0])]
+        gone = PathMap(tuple(moves), paths.kept, paths.alone)
+    ours = occurrences_of(state, paths)
+    others = occurrences_of(state, gone)
+    draft = placer.draft(state.config.path)
+    text = config.with_values(draft.text, ours, others)
+    draft.text = config.rewritten(text, paths)
+
+
+def occurrences_of(state: State, paths: PathMap) -> Occurrences:
+    """The moves as they stand in longer values; the disk knows what is a path there."""
+    projects = set(state.config_paths)
+
+    def is_path(text: str) -> bool:
+        return text in projects or os.path.lexists(text)
+
+    return Occurrences.of(paths, str(state.layout.home), is_path)
 
 
 def rewrite_others(
-    placer: Placer, files: Iterable[OtherFile], paths: PathMap, names: NameMap
+    placer: Placer, files: Iterable[OtherFile], paths: Occurrences, names: NameMap
 ) -> None:
     """The new texts of these files; what can't be read is left alone."""
     for path, rewrite in files:
@@ -247,160 +248,3 @@ def moved_folders(pairs: Iterable[tuple[str, str]], *, at_old: bool) -> list[Fol
         if os.path.isdir(here):
             folders.append((old, new, here))
     return folders
-
-
-@dataclass(frozen=True)
-class Search:
-    """Looks for the paths of a move in the places where they matter;
-    the rest it counts.
-    """
-
-    state: State
-    paths: PathMap
-    request: Request
-    folders: list[Folder]
-    planned: dict[Path, bytes]  # what some files will hold
-    moved: dict[Path, Path]  # where things will be that are renamed
-
-    def everything(self) -> Iterator[LeftAlone]:
-        """All of it, what the client keeps first, then the projects' own folders."""
-        layout, looked_at = self.state.layout, set[Path]()
-        for place, whose, command in self._places():
-            new = [path for path in _files_below(place) if path not in looked_at]
-            texts = {
-                path: text for path in new if (text := self._text(path)) is not None
-            }
-            looked_at |= texts.keys()
-            yield from self._named(texts, whose, command)
-        for _, _, folder in [] if self.request.move_folder else self.folders:
-            if repair := repair_command(folder, self.paths):
-                what = "git still looks for a worktree at the old path"
-                yield LeftAlone(str(folder / ".git"), what, tuple(repair))
-        # What is kept by session, copies, logs and caches: a path in it does no harm.
-        rest = [name for name in names_in(layout.config_dir) if name not in PASSED_OVER]
-        files = [
-            path for name in rest for path in _files_below(layout.config_dir / name)
-        ]
-        if number := sum(path not in looked_at for path in files):
-            what = (
-                f"{plural(number, 'other file')} not checked: an old path there does "
-                "no harm"
-            )
-            yield LeftAlone(str(layout.config_dir), what)
-
-    def _named(
-        self, texts: dict[Path, str], whose: str, command: tuple[str, ...]
-    ) -> Iterator[LeftAlone]:
-        """One row for all files of a place that name an old path;
-        they can at least be seen.
-        """
-        lines: list[list[str]] = []  # what each line names
-        files: set[Path] = set()
-        for path, text in texts.items():
-            ends = ends_of(path, self.moved)
-            named = list(filter(None, map(self.paths.named_in, text.split("\n"))))
-            # What is set aside is part of another file by then.
-            if named and not ends.is_relative_to(self.state.layout.run):
-                files.add(ends)
-                lines += named
-        if not lines:
-            return
-        where, verb = (
-            os.path.commonpath(files),
-            "points" if len(lines) == 1 else "point",
-        )
-        what = f"{whose}{plural(len(lines), 'line')} still {verb} to the old path"
-        if not command:
-            command = looking_for(lines[0][0], where, len(files) > 1)
-            what += "; edit by hand"
-        yield LeftAlone(where, what, command)
-
-    def _places(self) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-        """Each file or directory to look into, whose it is,
-        and what would bring it along.
-        """
-        layout, root = self.state.layout, self.state.layout.config_dir
-        pair = self.request.on_disk[0]
-        by_us = (
-            ("ccmove", *pair) if daemon_is_running(layout) else ()
-        )  # else most is rewritten
-        jobs = [
-            path for place in PLACES if place.of_daemon for path in place.files(layout)
-        ]
-        for path in (root / "daemon" / "roster.json", *jobs):
-            yield (
-                path,
-                f"the background daemon's{', stop it first' if by_us else ''}: ",
-                by_us,
-            )
-        plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
-        yours = [
-            *(root / name for name in YOURS),
-            *(p for p in plugins if p.suffix == ".json"),
-        ]
-        if not any(self.paths.covers(new) for _, new in self.paths.moves):
-            # In a swap or a chain what was moved names an old path again, and rightly
-            # so.
-            yours.append(layout.real_config_file)
-        yield from ((path, "", ()) for path in yours)
-        notes = (layout.projects / name / MEMORY for name in self.state.directory_names)
-        yield from ((path, "Claude's notes: ", ()) for path in notes)
-        for old, new, folder in self.folders:
-            ours = [] if self.request.project_files else project_files(layout, folder)
-            there = ["--skip-path-check"] if os.path.lexists(old) else []
-            command = ("ccmove", "--settings", *there, old, new)
-            for path in _claude_files(layout, folder):
-                follows = path in ours and self._would_follow(path)
-                yield path, "in the repo: ", command if follows else ()
-        for path in [] if self.request.desktop else desktop_files(layout):
-            yield path, "a session of the desktop app: ", ("ccmove", "--desktop", *pair)
-
-    def _would_follow(self, path: Path) -> bool:
-        """Whether `--settings` changes anything in the file:
-        a shell's line stays.
-        """
-        text = self._text(path) or "null"
-        with contextlib.suppress(NotJsonError):
-            return settings.project_file(text, self.paths, NameMap(())) != text
-        return False
-
-    def _text(self, path: Path) -> str | None:
-        """What the file will hold; None when it can't be read,
-        or is too much to read.
-        """
-        if path in self.planned:
-            return self.planned[path].decode("utf-8", "surrogateescape")
-        try:
-            document = read_document(path, LARGEST_FILE)
-        except (CcmoveError, OSError):
-            return None
-        return document.text if document is not None else None
-
-
-def _files_below(path: Path) -> Iterator[Path]:
-    """Regular files; links are not followed,
-    and what can't be listed is passed over.
-    """
-    if os.path.islink(path):
-        return
-    if os.path.isfile(path):
-        yield path
-    for base, folders, names in os.walk(path):
-        folders.sort()
-        yield from (Path(base, name) for name in sorted(names))
-
-
-def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
-    """Claude Code's files in a project; worktrees are whole checkouts of their own."""
-    yield from (folder / name for name in FOLDER_FILES)
-    inside = folder / ".claude"
-    if (
-        os.path.isdir(inside)
-        and not os.path.islink(inside)
-        and not is_state(layout, inside)
-    ):
-        names = sorted(os.listdir(inside))
-        # No transcript either, should this be the state of another home.
-        yield from (
-            inside / name for name in names if name not in ("worktrees", "projects")
-        )

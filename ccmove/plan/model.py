@@ -192,13 +192,6 @@ class Undertaking:
     undoes: str | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
     options: tuple[str, ...] = ()
-    # What is told again later. Each NEW with sessions of its own, and how many:
-    merged: tuple[tuple[str, int], ...] = ()
-    left_alone: tuple[LeftAlone, ...] = ()
-    warnings: tuple[str, ...] = ()
-    # Sessions whose client recorded its system prompt, which names OLD:
-    remembering: int = 0
-    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def paths(self) -> PathMap:
@@ -226,6 +219,14 @@ class Plan(Undertaking):
     # Files that something was decided from, as they were looked at.
     seen: tuple[tuple[Path, Fingerprint], ...] = ()
     notes_moved: tuple[MovedNote, ...] = ()
+    # What is told, and kept in the report. Each NEW with sessions of its own, and how
+    # many:
+    merged: tuple[tuple[str, int], ...] = ()
+    left_alone: tuple[LeftAlone, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # Sessions whose client recorded its system prompt, which names OLD:
+    remembering: int = 0
+    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:

@@ -14,8 +14,8 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.files import (
     Folder,
-    Search,
     moved_folders,
+    occurrences_of,
     other_files,
     rewrite_aliases,
     rewrite_config,
@@ -28,7 +28,6 @@ from ccmove.plan.model import (
     Plan,
     ProjectMove,
     Request,
-    Write,
     WriteHistory,
     with_those_along,
 )
@@ -85,13 +84,12 @@ def plan_move(
     names = new_names(portions, paths)
 
     placer = Placer(state)
-    home = str(layout.home)
-    spelled = paths.as_people_write(home)
+    inside = occurrences_of(state, paths)
     others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
-    rewrite_others(placer, others, spelled, names)
-    rewrite_config(placer, state, paths)
+    rewrite_others(placer, others, inside, names)
+    rewrite_config(placer, state, paths, request)
 
     relocate(placer, portions, downloads)
     refuse_conflicts(placer)
@@ -101,11 +99,7 @@ def plan_move(
     renamed = _rename_folders(placer, request)
     notes_moved = tuple(moved_notes(placer, portions, projects))
     operations = placer.operations(prompts)
-    moved = placer.tree.moved()
 
-    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
-    searched = asked.as_people_write(home)
-    search = Search(state, searched, request, folders, planned, moved)
     left_alone = list(_left_alone(state, holdings, projects))
     kept = sorted(paths.kept)
     scan = prompts.scan
@@ -118,7 +112,7 @@ def plan_move(
         moves=asked.moves,
         kept=tuple(kept),
         operations=operations,
-        moved=tuple(moved.items()),
+        moved=tuple(placer.tree.moved().items()),
         seen=tuple(placer.seen.items()),
         notes_moved=notes_moved,
         merged=merged,
@@ -127,7 +121,7 @@ def plan_move(
         places=_folders_of_settings(request, folders),
         prompts_at_new=tuple(digests),
         own=tuple(own),
-        left_alone=(*left_alone, *placer.left_alone, *search.everything()),
+        left_alone=(*left_alone, *placer.left_alone),
         remembering=_count_remembering(portions),
         warnings=tuple(warnings),
         notes=tuple(notes),

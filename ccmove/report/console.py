@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import rich.status
     import rich.text
 
-Piece = tuple[str, str]  # style, text
-Line = list[Piece]
+Styled = tuple[str, str]  # style, text
+Piece = str | Styled
+Line = Sequence[Piece]
 ENDLESS = 1_000_000  # columns of a pipe
 
 # Plain colours that every terminal theme makes readable; yellow is not one on a light
@@ -71,13 +72,19 @@ class Printer:
         """Print these lines; a pipe gets them whole."""
         console = self.rich_console() if self.terminal else None
         for line in lines:
-            shown = [(style, self.shown(text)) for style, text in line]
-            if console is not None:
-                # A command that is too long is broken by the terminal: it is there to
-                # be copied.
-                console.print(*_rows(shown, console), sep="\n", soft_wrap=True)
-            else:
-                print("".join(text for _, text in shown).rstrip(), file=self.out)
+            pieces = [self._styled(piece) for piece in line]
+            if console is None:
+                text = _plain(pieces)
+                print(text.rstrip(), file=self.out)
+                continue
+            rows = _rows(pieces, console)
+            # A command that is too long is broken by the terminal: it is there to be
+            # copied.
+            console.print(*rows, sep="\n", soft_wrap=True)
+
+    def _styled(self, piece: Piece) -> Styled:
+        style, text = ("", piece) if isinstance(piece, str) else piece
+        return style, self.shown(text)
 
     def shown(self, text: str) -> str:
         return at_home(printable(text)) if self.terminal else printable(text)
@@ -123,7 +130,13 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
-def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]:
+def _plain(line: list[Styled]) -> str:
+    return "".join(text for _, text in line)
+
+
+def _rows(
+    line: list[Styled], console: rich.console.Console
+) -> Iterator[rich.text.Text]:
     """A line in as many rows as it needs; a command at the end stays whole, in a row of
     its own.
 
@@ -132,25 +145,35 @@ def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]
     """
     from rich.text import Text
 
-    width, plain = console.width, "".join(text for _, text in line)
-    hang = len(plain) - len(plain.lstrip(" "))
-    (_, label), *_, (style, last) = line * 2 or [("", "")] * 2
+    width = console.width
+    plain = _plain(line)
+    indent = _indent(plain)
+    style, last = line[-1] if line else ("", "")
     if style == "command" and Text(plain).cell_len > width:
-        if re.search(r"\w", plain.removesuffix(last)):
+        words = plain.removesuffix(last)
+        if re.search(r"\w", words):
             yield from _rows(line[:-1], console)
-            hang += 2
-        yield Text(" " * hang + last, STYLES["command"])
+            indent += 2
+        yield Text(" " * indent + last, STYLES["command"])
         return
+    _, label = line[0] if line else ("", "")
     if label.endswith(" ") and len(label) <= width // 2:
-        hang = max(hang, len(plain) - len(plain[len(label) :].lstrip(" ")))
-    pieces = [(breakable(text, width - hang), STYLES.get(s, s)) for s, text in line]
-    text = Text.assemble(*pieces)
+        rest = plain.removeprefix(label)
+        indent = max(indent, len(label) + _indent(rest))
+    room = width - indent
+    text = Text()
+    for style, piece in line:
+        text.append(breakable(piece, room), STYLES.get(style, style))
     text.rstrip()
-    start = text[:hang]
-    for row in text[hang:].wrap(console, width - hang):
+    start = text[:indent]
+    for row in text[indent:].wrap(console, room):
         row.rstrip()
         yield start + row
-        start = Text(" " * hang)
+        start = Text(" " * indent)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def breakable(text: str, room: int) -> str:
@@ -187,13 +210,17 @@ class Progress:
         """
         if what not in WORK:
             self.close()
-            self._printer.on_stderr().say([("", what)])
-        elif self._shown and time.monotonic() - self._began >= self.DELAY:
-            if self._status is None:
-                self._status = _console(self._printer.err).status("")
-                self._status.start()
-            # A file may grow while it is worked on.
-            self._status.update(f"{WORK[what]} {min(done / max(total, 1), 1):.0%}")
+            self._printer.on_stderr().say([what])
+            return
+        now = time.monotonic()
+        if not self._shown or now - self._began < self.DELAY:
+            return
+        if self._status is None:
+            console = _console(self._printer.err)
+            self._status = console.status("")
+            self._status.start()
+        share = min(done / max(total, 1), 1)  # a file may grow while it is worked on
+        self._status.update(f"{WORK[what]} {share:.0%}")
 
     def close(self) -> None:
         """Take it off the screen; it comes back when the work goes on."""

@@ -3,9 +3,16 @@
 Within one version of the schema members are only added.
 """
 
+from __future__ import annotations
+
 import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from ccmove.report.result import (
+    BackupRow,
+    Backups,
     Change,
     ChangedHistory,
     Leftover,
@@ -14,10 +21,16 @@ from ccmove.report.result import (
     Result,
 )
 
+if TYPE_CHECKING:  # a move needs none of these
+    from ccmove.inspect.findings import Examination, Finding
+    from ccmove.inspect.lost import Candidate
+    from ccmove.inspect.survey import Project
+
 SCHEMA = 1
 LARGEST_NUMBER = 1 << 63
-Json = str | int | bool | None | list["Json"] | dict[str, "Json"]
-Record = dict[str, Json]
+NS = 1_000_000_000
+Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
+Record: TypeAlias = "Mapping[str, Json]"
 
 
 def to_text(record: Record) -> str:
@@ -51,13 +64,13 @@ def to_json(result: Result) -> Record:
             {"file": row.file, "what": row.what, "hint": row.command}
             for row in result.left_alone
         ],
-        "warnings": list(result.warnings),
+        "warnings": result.warnings,
         "remembering": result.remembering,
-        "reasons": list(result.reasons),
+        "reasons": result.reasons,
         "rolled_back": result.rolled_back,
         "error": result.error,
         "hint": "\n".join(hints) or None,
-        "details": list(result.details),
+        "details": result.details,
     }
 
 
@@ -131,6 +144,140 @@ def _to_do(result: Result) -> list[Json]:
     return rows
 
 
+def listing_to_json(
+    config_dir: str, projects: Iterable[Project], problems: Mapping[str, str]
+) -> Record:
+    """The object of `ccmove list`."""
+    return {
+        "schema": SCHEMA,
+        "status": "listed",
+        "config_dir": config_dir,
+        "projects": [_listed(project) for project in projects],
+        "warnings": [f"{file}: {what}" for file, what in problems.items()],
+        "error": None,
+    }
+
+
+def _listed(project: Project) -> Record:
+    return {
+        "path": project.path,
+        "exists": project.exists,
+        "directories": project.directories,
+        "sessions": project.sessions,
+        "bytes": project.bytes,
+        "first_used": date(project.first_used),
+        "last_used": date(project.last_used),
+        "kept": project.kept,
+    }
+
+
+def date(moment: int | None) -> str | None:
+    """A moment in nanoseconds as people and JSON read it."""
+    if not moment:
+        return None
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
+
+
+def backups_to_json(backups: Backups) -> Record:
+    """The object of `ccmove backups` and `prune`."""
+    status = "pruned"
+    if backups.why is None:
+        status = "listed"
+    elif backups.dry_run:
+        status = "planned"
+    kept = backups.rows
+    if not backups.dry_run:
+        kept = tuple(row for row in backups.rows if row not in backups.removed)
+    return {
+        "schema": SCHEMA,
+        "status": status,
+        "backups": [_backup(row) for row in kept],
+        "removed": [row.id for row in backups.removed],
+        "why": backups.why,
+        "rolled_back": backups.rolled_back,
+        "error": None,
+    }
+
+
+def _backup(row: BackupRow) -> Record:
+    return {
+        "id": row.id,
+        "state": row.state,
+        "bytes": row.bytes,
+        "error": row.error,
+        "moves": pairs(row.moves),
+        "kind": row.kind,
+        "undoes": row.undoes,
+    }
+
+
+def examination_to_json(examination: Examination) -> Record:
+    """The object of `ccmove doctor` and `verify`."""
+    status = "verified"
+    if examination.verified is None:
+        status = "examined"
+    elif examination.findings:
+        status = "failed"
+    return {
+        "schema": SCHEMA,
+        "status": status,
+        "config_dir": str(examination.survey.layout.config_dir),
+        "paths": examination.verified or sorted(examination.survey.by_path),
+        "findings": [_finding(finding) for finding in examination.findings],
+        "notes": [_finding(finding) for finding in examination.harmless],
+        "error": None,
+    }
+
+
+def _finding(finding: Finding) -> Record:
+    return {
+        "kind": finding.kind,
+        "means": finding.means,
+        "subject": finding.subject,
+        "what": finding.what,
+        "command": finding.command,
+        "details": finding.details,
+        "names": finding.names,
+        "along": finding.along,
+        "unambiguous": finding.sure is not None,
+        "candidates": [_candidate(candidate) for candidate in finding.candidates],
+    }
+
+
+def _candidate(candidate: Candidate) -> Record:
+    return {
+        "path": candidate.path,
+        "basis": candidate.basis,
+        "confidence": candidate.confidence,
+        "evidence": candidate.evidence,
+        "against": candidate.against,
+        "is_proven": candidate.is_proven,
+        "command": candidate.command,
+    }
+
+
+def repair_to_json(
+    config_dir: str,
+    result: Result | None,
+    recovered: str | None,
+    left: Iterable[Finding],
+    notes: Sequence[str],
+) -> Record:
+    """The object of `ccmove doctor --fix`."""
+    done: Record = to_json(result) if result else {}
+    return {
+        "schema": SCHEMA,
+        "status": done.get("status", "nothing"),
+        "config_dir": config_dir,
+        "backup": done.get("backup"),
+        "recovered": recovered,
+        "left": [_finding(finding) for finding in left],
+        "result": done or None,
+        "warnings": notes,
+        "error": None,
+    }
+
+
 def from_text(text: str | bytes, backup: str) -> Result:
     """What the run with this backup said; ValueError when that is not it.
 
@@ -167,11 +314,11 @@ def from_text(text: str | bytes, backup: str) -> Result:
     )
 
 
-def _read_pairs(report: "Members", name: str) -> Moves:
+def _read_pairs(report: Members, name: str) -> Moves:
     return tuple((row.text("old"), row.text("new")) for row in report.rows(name))
 
 
-def _read_project(row: "Members") -> MovedProject:
+def _read_project(row: Members) -> MovedProject:
     return MovedProject(
         row.text("from"),
         row.text("to"),
@@ -183,12 +330,12 @@ def _read_project(row: "Members") -> MovedProject:
     )
 
 
-def _read_leftover(row: "Members") -> Leftover:
+def _read_leftover(row: Members) -> Leftover:
     return Leftover(row.text("file"), row.text("what"), row.text("hint"))
 
 
 def _read_changes(
-    report: "Members",
+    report: Members,
 ) -> tuple[tuple[Change, ...], ChangedHistory | None]:
     changes: list[Change] = []
     history = None
@@ -201,7 +348,7 @@ def _read_changes(
     return tuple(changes), history
 
 
-def _read_change(row: "Members", place: str) -> Change:
+def _read_change(row: Members, place: str) -> Change:
     return Change(
         row.text("file"),
         row.text("ends"),
@@ -213,14 +360,14 @@ def _read_change(row: "Members", place: str) -> Change:
     )
 
 
-def _read_history(row: "Members") -> ChangedHistory:
+def _read_history(row: Members) -> ChangedHistory:
     paths = tuple(_read_paths(path) for path in row.rows("paths"))
     if not paths:
         raise ValueError("paths is empty")
     return ChangedHistory(row.text("file"), row.number("count"), paths)
 
 
-def _read_paths(row: "Members") -> tuple[str, str, int]:
+def _read_paths(row: Members) -> tuple[str, str, int]:
     return row.text("before"), row.text("after"), row.number("count")
 
 
@@ -267,7 +414,7 @@ class Members:
         values = self._list(name)
         return tuple(Members({name: value}).text(name) for value in values)
 
-    def rows(self, name: str) -> "list[Members]":
+    def rows(self, name: str) -> list[Members]:
         return [Members(value) for value in self._list(name)]
 
     def _list(self, name: str) -> list[object]:

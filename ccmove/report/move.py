@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ccmove.hints import Hint, in_words
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
-from ccmove.report.result import Change, MovedProject, Result
+from ccmove.report.result import Change, Leftover, Result
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
@@ -38,13 +38,13 @@ def _failure(result: Result, error: str) -> Iterator[Line]:
     """What went wrong, in detail, and what to do next."""
     if result.rolled_back:
         yield [("good", result.rolled_back)]
-    yield [("bad", "ccmove: "), ("", error)]
+    yield [("bad", "ccmove: "), error]
     for detail in result.details:
-        yield [("", f"  {detail}")]
+        yield [f"  {detail}"]
     for text, command in result.hints:
-        line: Line = [("title", "  -> "), ("", text)]
+        line: list[Piece] = [("title", "  -> "), text]
         if text and command:
-            line.append(("", ": "))
+            line.append(": ")
         if command:
             line.append(("command", command))
         yield line
@@ -58,7 +58,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         yield [("good", result.rolled_back)]
     if result.status == "recovered":
         if not result.rolled_back:
-            yield [("good", "Nothing to roll back:"), ("", " no run was interrupted.")]
+            yield [("good", "Nothing to roll back:"), " no run was interrupted."]
         return
     is_planned = result.status == "planned"
     yield from _heading(result, is_planned)
@@ -77,38 +77,55 @@ def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
     if result.is_undo:
         verb += " back"
     for old, new in result.moves:
-        yield [("title", f"{verb}  "), ("", old)]
+        yield [("title", f"{verb}  "), old]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
     yield []
 
 
 def _summary(result: Result, is_planned: bool, printer: Printer) -> Iterator[Line]:
     """How many of what, and where; before it is done, with an example."""
-    rows = [("1 folder", f"renamed to {new}") for _, new in result.folders]
-    if result.projects:
-        rows.append(_sessions(result.projects))
-    if result.history is not None:
-        example = _example([new for _, new, _ in result.history.paths])
-        where = f"in history.jsonl{example}" if is_planned else "in history.jsonl"
-        rows.append((plural(result.history.lines, "prompt"), where))
-    documents = by_document(result.changes)[::-1]
     is_short = printer.terminal and not printer.verbose
-    rows += _documents(documents, is_planned, MOST_FILES if is_short else None)
-    width = max((len(amount) for amount, _ in rows), default=0)
+    rows = list(_folders_and_sessions(result))
+    rows += _prompts(result, is_planned)
+    rows += _documents(result, is_planned, is_short)
+    width = 0
+    for amount, _ in rows:
+        width = max(width, len(amount))
     for amount, where in rows:
-        yield [("title", f"  {amount:{width}}   "), ("", where)]
-    harmless = [row for row in result.left_alone if not row.command]
+        yield [("title", f"  {amount:{width}}   "), where]
+    harmless = result.harmless
     if harmless and not printer.verbose:
-        yield [("", f"  {plural(len(harmless), 'harmless note')} (-v to show)")]
+        notes = plural(len(harmless), "harmless note")
+        yield [f"  {notes} (-v to show)"]
     yield from _merged(result, is_planned)
 
 
-def _sessions(projects: Sequence[MovedProject]) -> Row:
-    sessions = sum(project.transcripts for project in projects)
-    total = size(sum(project.size for project in projects))
-    kinds = Counter(DONE[project.kind] for project in projects)
-    done = [f"{plural(n, 'project directory')} {kind}" for kind, n in kinds.items()]
-    return plural(sessions, "session"), f"{total}; {', '.join(done)}"
+def _folders_and_sessions(result: Result) -> Iterator[Row]:
+    """What is renamed: the folders themselves, and what Claude Code keeps of each."""
+    for _, new in result.folders:
+        yield "1 folder", f"renamed to {new}"
+    if not result.projects:
+        return
+    sessions = total = 0
+    numbers: Counter[str] = Counter()
+    for project in result.projects:
+        sessions += project.transcripts
+        total += project.size
+        numbers[DONE[project.kind]] += 1
+    where = f"{size(total)}; "
+    where += ", ".join(
+        f"{plural(number, 'project directory')} {done}"
+        for done, number in numbers.items()
+    )
+    yield plural(sessions, "session"), where
+
+
+def _prompts(result: Result, is_planned: bool) -> Iterator[Row]:
+    if result.history is not None:
+        where = "in history.jsonl"
+        if is_planned:
+            where += _example([new for _, new, _ in result.history.paths])
+        yield plural(result.history.lines, "prompt"), where
 
 
 def by_document(changes: Iterable[Change]) -> list[list[Change]]:
@@ -119,17 +136,20 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     return sorted(documents.values(), key=lambda rows: PLACES.index(rows[0].place))
 
 
-def _documents(
-    documents: list[list[Change]], is_planned: bool, most: int | None
-) -> Iterator[Row]:
+def _documents(result: Result, is_planned: bool, is_short: bool) -> Iterator[Row]:
+    """Each document that changes, those that matter most first."""
+    documents = by_document(result.changes)[::-1]
+    most = MOST_FILES if is_short else len(documents)
     for changes in documents[:most]:
-        where = f"in {changes[0].ends}"
+        first = changes[0]
+        where = f"in {first.ends}"
         if is_planned:
             example = _example([change.after for change in changes])
-            where = f"in {changes[0].file}{example}"
+            where = f"in {first.file}{example}"
         yield plural(len(changes), "value"), where
-    if most is not None and len(documents) > most:
-        yield f"{len(documents) - most} more", "files (-v shows all)"
+    hidden = len(documents) - most
+    if hidden > 0:
+        yield f"{hidden} more", "files (-v shows all)"
 
 
 def _example(values: Sequence[str | None]) -> str:
@@ -145,29 +165,32 @@ def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
         into = f" into a project that {has} {plural(number, 'session')} of its own"
         if len(result.projects) > 1:
             into += f": {path}"
-        yield [("note", f"  {verb}"), ("", into)]
+        yield [("note", f"  {verb}"), into]
 
 
 def _details(result: Result) -> Iterator[Line]:
     """Each directory, each value before and after, what was left alone, and why."""
     if result.projects:
         base = os.path.dirname(result.projects[0].directory)
-        yield from _section(f"Project directories in {base}", _directories(result))
+        title = f"Project directories in {base}"
+        yield from _section(title, _directories(result))
     yield from _section("Differences", _differences(result))
     yield from _section("Left alone", _left_alone(result))
     reasons: list[Line] = []
     for reason in result.reasons:
         reasons += _about(*reason.split(": ", 1))
-    yield from _section("Why each directory is moved or left alone", reasons)
+    title = "Why each directory is moved or left alone"
+    yield from _section(title, reasons)
 
 
 def _directories(result: Result) -> Iterator[Line]:
     for project in result.projects:
         name = os.path.basename(project.directory)
-        amount = f"{plural(project.transcripts, 'session')}, {size(project.size)}"
-        yield [("", f"  {DONE[project.kind]:8} "), ("", f"{name}  {amount}")]
-        if project.directory != project.new_directory:
-            new_name = os.path.basename(project.new_directory)
+        sessions = plural(project.transcripts, "session")
+        about = f"{name}  {sessions}, {size(project.size)}"
+        yield [f"  {DONE[project.kind]:8} ", about]
+        new_name = os.path.basename(project.new_directory)
+        if new_name != name:
             yield [("dim", f"  {'to':>7}  "), ("bold", new_name)]
 
 
@@ -176,11 +199,14 @@ def _differences(result: Result) -> Iterator[Line]:
     for changes in by_document(result.changes):
         yield [("bold", f"  {changes[0].file}")]
         for change in changes:
-            yield from _pair(_label(change), change.before, change.after)
-    if result.history is not None:
-        yield [("bold", f"  {result.history.file}")]
-        for before, after, lines in result.history.paths:
-            yield from _pair(f"project  {plural(lines, 'line')}", before, after)
+            label = _label(change)
+            yield from _pair(label, change.before, change.after)
+    history = result.history
+    if history is not None:
+        yield [("bold", f"  {history.file}")]
+        for before, after, number in history.paths:
+            label = f"project  {plural(number, 'line')}"
+            yield from _pair(label, before, after)
 
 
 def _label(change: Change) -> str:
@@ -202,7 +228,7 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
     """A value before and after; JSON that is spread over several lines is drawn
     together.
     """
-    yield [("", f"    {label}")]
+    yield [f"    {label}"]
     for sign, style, value in (("-", "red", before), ("+", "green", after)):
         if value is not None:
             text = re.sub(r"\s*\n\s*", " ", value)
@@ -211,20 +237,23 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
 
 def _left_alone(result: Result) -> Iterator[Line]:
     """What does no harm, by directory."""
-    harmless = [row for row in result.left_alone if not row.command]
-    numbers = Counter(os.path.dirname(row.file) for row in harmless)
-    by_directory: dict[str, list[str]] = defaultdict(list)
-    for row in harmless:
-        directory, name = os.path.split(row.file)
-        if numbers[directory] == 1:  # and may well be a directory itself
-            by_directory[row.file].append(row.what)
-        else:
-            by_directory[directory].append(f"{name}: {row.what}")
-    for directory, remarks in sorted(by_directory.items()):
-        hidden = 0 if result.is_past else len(remarks) - MOST_OF_A_DIRECTORY
-        if hidden > 0:
+    by_directory: dict[str, list[Leftover]] = defaultdict(list)
+    for row in result.harmless:
+        directory = os.path.dirname(row.file)
+        by_directory[directory].append(row)
+    abouts: dict[str, list[str]] = {}
+    for directory, rows in by_directory.items():
+        if len(rows) == 1:  # which may well be a directory itself
+            abouts[rows[0].file] = [rows[0].what]
+            continue
+        abouts[directory] = [
+            f"{os.path.basename(row.file)}: {row.what}" for row in rows
+        ]
+    for path, remarks in sorted(abouts.items()):
+        hidden = len(remarks) - MOST_OF_A_DIRECTORY
+        if hidden > 0 and not result.is_past:
             remarks[MOST_OF_A_DIRECTORY:] = [f"… and {hidden} more"]
-        yield from _about(directory, *remarks)
+        yield from _about(path, *remarks)
 
 
 def _still_to_do(result: Result) -> Iterator[Line]:
@@ -232,7 +261,7 @@ def _still_to_do(result: Result) -> Iterator[Line]:
     for command, rows in result.to_do().items():
         for row in rows:
             yield from _about(row.file, row.what)
-        yield [("", "    "), ("command", command)]
+        yield ["    ", ("command", command)]
 
 
 def _notes(result: Result, is_planned: bool) -> Iterator[Line]:
@@ -242,7 +271,7 @@ def _notes(result: Result, is_planned: bool) -> Iterator[Line]:
     if notes:
         yield []
     for note in notes:
-        yield [("note", "Note: "), ("", note)]
+        yield [("note", "Note: "), note]
 
 
 def _how_it_ended(result: Result, printer: Printer) -> Line:
@@ -251,12 +280,13 @@ def _how_it_ended(result: Result, printer: Printer) -> Line:
         return nothing_changed(result.apply)
     if result.backup is None:
         return [("good", "Nothing had to be changed.")]
+    again = _move_again(result, printer)
     if result.is_undone:
-        return [("title", "Undone since."), *_move_again(result, printer)]
+        return [("title", "Undone since."), *again]
     done = ("good", "Done and verified.")
     if result.is_undo:
-        return [done, *_move_again(result, printer)]
-    return [done, ("", " To undo: "), _undo(result, printer)]
+        return [done, *again]
+    return [done, " To undo: ", _undo(result, printer)]
 
 
 def _undo(result: Result, printer: Printer) -> Piece:
@@ -268,11 +298,11 @@ def _undo(result: Result, printer: Printer) -> Piece:
 def _move_again(result: Result, printer: Printer) -> Line:
     again = result.move_again or Hint()
     text, command = in_words(again, config_dir=printer.config_dir)
-    return [("", f" {text[:1].upper()}{text[1:]}: "), ("command", command)]
+    return [f" {text[:1].upper()}{text[1:]}: ", ("command", command)]
 
 
 def nothing_changed(apply: str | None) -> Line:
-    how: Line = [("", " To apply: "), ("command", apply)] if apply else []
+    how: Line = [" To apply: ", ("command", apply)] if apply else []
     return [("title", "Nothing was changed."), *how]
 
 
@@ -282,6 +312,6 @@ def _section(title: str, lines: Iterable[Line]) -> list[Line]:
 
 
 def _about(path: str, *remarks: str) -> Iterator[Line]:
-    yield [("", f"  {path}")]
+    yield [f"  {path}"]
     for remark in remarks:
-        yield [("", f"    {remark}")]
+        yield [f"    {remark}"]

@@ -91,6 +91,10 @@ class Result:
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
 
+    @property
+    def harmless(self) -> list[Leftover]:
+        return [row for row in self.left_alone if not row.command]
+
     def to_do(self) -> dict[str, list[Leftover]]:
         """What needs a hand, by the command that deals with it."""
         by_command: dict[str, list[Leftover]] = {}
@@ -98,6 +102,38 @@ class Result:
             if row.command:
                 by_command.setdefault(row.command, []).append(row)
         return by_command
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRow:
+    """One backup, or a run that was not finished."""
+
+    id: str
+    state: str  # done, undone, unreadable or unfinished
+    bytes: int
+    error: str | None = None
+    moves: Moves = ()
+    kind: str = "?"
+    undoes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """The backups there are, newest first; after a pruning each with why it is kept, if
+    it is.
+    """
+
+    rows: tuple[BackupRow, ...]
+    why: dict[str, str] | None = None
+    dry_run: bool = False
+    apply: str | None = None
+    rolled_back: str | None = None
+
+    @property
+    def removed(self) -> tuple[BackupRow, ...]:
+        if self.why is None:
+            return ()
+        return tuple(row for row in self.rows if not self.why[row.id])
 
 
 def preview_of(plan: Plan, layout: Layout) -> Result:

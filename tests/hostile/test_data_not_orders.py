@@ -84,7 +84,7 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(
     """The control: forging as such is not what the others are refused for."""
     put_manifest(
         moved,
-        forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])),
+        forged(moved, lambda record: record.update(kept=["/\x1b[31m another"])),
     )
     assert moved.run("backups").exit == 0
     assert moved.run("restore").exit == 0
@@ -97,9 +97,7 @@ def test_so_it_is_in_a_run_whatever_its_journal_says(
     moved: Target, journal: str | None
 ) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
-    put_manifest(
-        moved, forged(moved, lambda record: record.update(warnings=["another"]))
-    )
+    put_manifest(moved, forged(moved, lambda record: record.update(kept=["/another"])))
     backup_of(moved).rename(moved.own / "run")
     if journal is not None:
         (moved.own / "journal.json").write_text(journal)
@@ -110,7 +108,7 @@ def test_so_it_is_in_a_run_whatever_its_journal_says(
 
 
 def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
-    put_manifest(moved, manifest_of(moved) | {"warnings": ["another"]})
+    put_manifest(moved, manifest_of(moved) | {"kept": ["/another"]})
     assert "changed" in refused(moved)
 
 

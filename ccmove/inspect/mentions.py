@@ -1,0 +1,328 @@
+"""What still names a moved path, and what brings it along: one search, from what is on
+disk.
+
+A move runs it when all is changed; `doctor` and `verify` run it again. A preview looks
+at what is there and takes each file as the plan will leave it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove.claude.git import repair_command
+from ccmove.claude.layout import Layout
+from ccmove.claude.live import daemon_is_running
+from ccmove.claude.owners import folder_exists
+from ccmove.claude.reading import names_in, read_document
+from ccmove.claude.state import MEMORY, State
+from ccmove.errors import CcmoveError
+from ccmove.plan.files import (
+    PLACES,
+    Folder,
+    desktop_files,
+    is_state,
+    moved_folders,
+    project_files,
+)
+from ccmove.plan.model import LeftAlone, Plan, Undertaking
+from ccmove.plan.tree import ends_of
+from ccmove.rewrite import settings
+from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.occurrences import Occurrences
+from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.settings import Rewrite
+from ccmove.system import looking_for
+from ccmove.text import plural
+
+Pairs = tuple[tuple[str, str], ...]  # old path, new path
+
+LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
+SETTINGS = ("settings.json", "settings.local.json")
+YOURS = (
+    "CLAUDE.md",
+    "agents",
+    "commands",
+    "hooks",
+    "output-styles",
+    "rules",
+    "skills",
+    *SETTINGS,
+)
+# Dealt with in another way, or rewritten by whatever it belongs to.
+PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
+FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
+NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
+
+
+def mentions(
+    layout: Layout, run: Undertaking, pairs: Pairs = (), ahead: Plan | None = None
+) -> list[LeftAlone]:
+    """What names the old paths of a run and stays as it is.
+
+    `pairs` are its moves as the system spells them; `ahead` is its plan, where that is
+    not carried out yet.
+    """
+    asked = PathMap(run.moves, frozenset(run.kept))
+    pairs = pairs or run.moves
+    inside = [move for move in run.projects if asked.covers(move.path)]
+    folders = [*pairs, *((move.path, move.new_path) for move in inside)]
+    texts: dict[Path, bytes] = {}
+    moved: dict[Path, Path] = {}
+    is_at_old = False
+    if ahead is not None:
+        texts = {write.path: write.after for write in ahead.writes}
+        moved = dict(ahead.moved)
+        is_at_old = bool(ahead.folders)
+    here = moved_folders(folders, at_old=is_at_old)
+    search = Search(layout, asked, pairs, here, texts, moved)
+    looked_at: set[Path] = set()
+    rows = list(search.lines(looked_at))
+    if not run.folders:  # else git was asked to repair them
+        rows += search.worktrees()
+    rows += search.others(looked_at)
+    return rows
+
+
+def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAlone]:
+    """What still names the old path of any of these moves, the oldest of which comes
+    first.
+
+    An old path that is a folder again may be named, and rightly so.
+    """
+    runs = list(runs)
+    moves = tuple(_moves_of_all(runs))
+    if not moves:
+        return []
+    kept: set[str] = set()
+    projects: set[str] = set()
+    for run in runs:
+        kept.update(run.kept)
+        projects.update(move.path for move in run.projects)
+    kept.difference_update(old for old, _ in moves)  # which were moved later
+    asked = PathMap(moves, frozenset(kept))
+    pairs = [*moves]
+    for path in sorted(projects):
+        new = asked.map(path)
+        if new is not None:
+            pairs.append((path, new))
+    here = moved_folders(pairs, at_old=False)
+    search = Search(layout, asked, moves, here, {}, {})
+    return [*search.lines(set()), *search.worktrees()]
+
+
+def _moves_of_all(runs: list[Undertaking]) -> Iterator[tuple[str, str]]:
+    """Each old path that is gone, and the folder that it is after all of these moves."""
+    places: dict[str, str] = {}
+    for run in runs:
+        later = PathMap(run.moves, frozenset(run.kept))
+        for old, new in places.items():
+            places[old] = later.map(new) or new
+        places.update(run.moves)
+    for old, new in places.items():
+        if folder_exists(old) is False and os.path.isdir(new):
+            yield old, new
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or directory to look into, and the move that would bring it along."""
+
+    path: Path
+    whose: str = ""
+    option: str | None = None  # of the command; None: there is no such command
+    rewrite: Rewrite | None = None  # what the command does to such a file
+    pairs: Pairs = ()  # one of which the command is for
+
+
+@dataclass(frozen=True)
+class Search:
+    """Looks for moved paths in the places where they matter; the rest it counts."""
+
+    layout: Layout
+    asked: PathMap
+    pairs: Pairs
+    folders: list[Folder]
+    texts: dict[Path, bytes]  # what some files will hold
+    moved: dict[Path, Path]  # where things will be that are renamed
+
+    def lines(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
+        """Files that name an old path: what the client keeps, then what is in projects'
+        folders. Each that was read is added to `looked_at`.
+        """
+        paths = self._spelled(self.asked)
+        places = [*self._places_of_client(), *self._places_of_others()]
+        for place in places:
+            texts: dict[Path, str] = {}
+            for path in _files_below(place.path):
+                if path in looked_at:
+                    continue
+                text = self._text(path)
+                if text is not None:
+                    texts[path] = text
+                    looked_at.add(path)
+            yield from self._mentions(place, texts, paths)
+
+    def others(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
+        """How many files of the client were not looked at: what is kept by session,
+        copies, logs and caches, in which a path does no harm.
+        """
+        root = self.layout.config_dir
+        number = 0
+        for name in names_in(root):
+            if name in PASSED_OVER:
+                continue
+            for path in _files_below(root / name):
+                number += path not in looked_at
+        if number:
+            files = plural(number, "other file")
+            what = f"{files} not checked: an old path there does no harm"
+            yield LeftAlone(str(root), what)
+
+    def worktrees(self) -> Iterator[LeftAlone]:
+        """Worktrees that git does not find any more."""
+        paths = self._spelled(self.asked)
+        for _, _, folder in self.folders:
+            command = repair_command(folder, paths)
+            if command:
+                what = "git still looks for a worktree at the old path"
+                yield LeftAlone(str(folder / ".git"), what, tuple(command))
+
+    def _spelled(self, paths: PathMap) -> Occurrences:
+        return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
+
+    def _mentions(
+        self, place: Place, texts: dict[Path, str], paths: PathMap
+    ) -> Iterator[LeftAlone]:
+        """One row for all files of a place that name an old path."""
+        olds: list[str] = []  # the first that each line names
+        files: dict[Path, str] = {}
+        for path, text in texts.items():
+            ends = ends_of(path, self.moved)
+            if ends.is_relative_to(self.layout.run):
+                continue  # what is set aside is part of another file by then
+            for line in text.split("\n"):
+                if named := paths.named_in(line):
+                    olds.append(named[0])
+                    files[ends] = text
+        if not olds:
+            return
+        where = os.path.commonpath(files)
+        verb = "points" if len(olds) == 1 else "point"
+        what = f"{place.whose}{plural(len(olds), 'line')} still {verb} to the old path"
+        command = self._command(place, "\n".join(files.values()))
+        if not command:
+            command = looking_for(olds[0], where, len(files) > 1)
+            what += "; edit by hand"
+        yield LeftAlone(where, what, command)
+
+    def _command(self, place: Place, text: str) -> tuple[str, ...]:
+        """The move that changes something in a file, where there is one."""
+        if place.option is None:
+            return ()
+        for old, new in place.pairs:
+            paths = self._spelled(PathMap(((old, new),)))
+            if not _changes(text, paths, place.rewrite):
+                continue
+            words = ["ccmove", place.option, old, new]
+            if os.path.lexists(old):
+                words.insert(2, "--skip-path-check")
+            return tuple(filter(None, words))
+        return ()
+
+    def _places_of_client(self) -> Iterator[Place]:
+        """What is in the config directory, and the config file."""
+        layout = self.layout
+        root = layout.config_dir
+        yield from self._places_of_daemon()
+        yield from (Place(root / name) for name in YOURS)
+        plugins = root / "plugins"
+        for name in names_in(plugins):
+            if name.endswith(".json"):
+                yield Place(plugins / name)
+        # In a swap or a chain what was moved names an old path again, and rightly so.
+        if not any(self.asked.covers(new) for _, new in self.asked.moves):
+            yield Place(layout.real_config_file)
+        for name in State(layout).directory_names:
+            notes = layout.projects / name / MEMORY
+            yield Place(notes, "Claude's notes: ")
+
+    def _places_of_daemon(self) -> Iterator[Place]:
+        """The background daemon's own, most of which is rewritten unless it runs."""
+        files = [self.layout.config_dir / "daemon" / "roster.json"]
+        for kind in PLACES:
+            if kind.of_daemon:
+                files += kind.files(self.layout)
+        is_running = daemon_is_running(self.layout)
+        for path in files:
+            if is_running:
+                whose = "the background daemon's, stop it first: "
+                yield Place(path, whose, "", None, self.pairs)
+            else:
+                yield Place(path, "the background daemon's: ")
+
+    def _places_of_others(self) -> Iterator[Place]:
+        """What is in the projects' own folders, and what the desktop app keeps."""
+        whose = "in the repo: "
+        rewrite: Rewrite = settings.project_file
+        for old, new, folder in self.folders:
+            pairs = ((old, new),)
+            rewritten = project_files(self.layout, folder)
+            for path in _claude_files(self.layout, folder):
+                if path in rewritten:
+                    yield Place(path, whose, "--settings", rewrite, pairs)
+                else:
+                    yield Place(path, whose)
+        whose = "a session of the desktop app: "
+        rewrite = settings.desktop
+        for path in desktop_files(self.layout):
+            yield Place(path, whose, "--desktop", rewrite, self.pairs)
+
+    def _text(self, path: Path) -> str | None:
+        """What the file will hold; None when it can't be read, or is too much."""
+        if path in self.texts:
+            return self.texts[path].decode("utf-8", "surrogateescape")
+        try:
+            document = read_document(path, LARGEST_FILE)
+        except (CcmoveError, OSError):
+            return None
+        return document.text if document is not None else None
+
+
+def _changes(text: str, paths: Occurrences, rewrite: Rewrite | None) -> bool:
+    """Whether a move changes a text: `--settings` leaves a shell's line as it is."""
+    if rewrite is None:
+        return bool(paths.named_in(text))
+    try:
+        return rewrite(text, paths, NameMap(())) != text
+    except NotJsonError:
+        return False
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    """Regular files; links are not followed,
+    and what can't be listed is passed over.
+    """
+    if os.path.islink(path):
+        return
+    if os.path.isfile(path):
+        yield path
+    for base, folders, names in os.walk(path):
+        folders.sort()
+        yield from (Path(base, name) for name in sorted(names))
+
+
+def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
+    """Claude Code's files in a project; worktrees are whole checkouts of their own.
+
+    No transcript either, should this be the state of another home.
+    """
+    yield from (folder / name for name in FOLDER_FILES)
+    inside = folder / ".claude"
+    if os.path.islink(inside) or not os.path.isdir(inside):
+        return
+    if is_state(layout, inside):
+        return
+    for name in sorted(os.listdir(inside)):
+        if name not in NOT_LOOKED_INTO:
+            yield inside / name

@@ -1,0 +1,139 @@
+"""What is said by `ccmove doctor` and `verify`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from ccmove.inspect.findings import KINDS, Examination, Finding
+from ccmove.inspect.lost import Candidate
+from ccmove.report.console import Line, Printer
+from ccmove.report.json import examination_to_json, repair_to_json
+from ccmove.report.move import result_lines
+from ccmove.report.result import Result
+from ccmove.text import plural
+
+MOST_DETAILS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was done, and what is left."""
+
+    config_dir: Path
+    left: tuple[Finding, ...] = ()
+    result: Result | None = None  # of the one transaction
+    recovered: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.left else 0
+
+
+def show_examination(
+    examination: Examination, printer: Printer, fix: str | None = None
+) -> None:
+    """`fix` is the command that asks about each."""
+    lines = _examination_lines(examination, printer, fix)
+    printer.answer(lines, examination_to_json(examination))
+
+
+def _examination_lines(
+    examination: Examination, printer: Printer, fix: str | None
+) -> Iterator[Line]:
+    """Every finding with what it means and what to type; last, the verdict and what to
+    do.
+    """
+    findings, harmless = examination.findings, examination.harmless
+    yield from _by_kind(findings)
+    if printer.verbose:
+        yield from _by_kind(harmless)
+    elif harmless:
+        notes = plural(len(harmless), "harmless note")
+        yield [f"{notes} (-v to show)"]
+    yield _verdict(examination)
+    can_be_asked = any(finding.can_be_asked for finding in findings)
+    if fix is not None and can_be_asked:
+        yield ["Fix them one by one: ", ("command", fix)]
+
+
+def _verdict(examination: Examination) -> Line:
+    """What doctor or verify found, and in how many projects."""
+    if examination.verified is None:
+        number = len(examination.survey.projects)
+        good, bad = "Nothing is wrong", "finding"
+    else:
+        number = len(examination.verified)
+        good, bad = "Consistent", "inconsistency"
+    projects = plural(number, "project")
+    if examination.findings:
+        findings = plural(len(examination.findings), bad)
+        return [("bad", findings), f" in {projects}."]
+    return [("good", f"{good}: "), f"{projects} checked."]
+
+
+def _by_kind(findings: Iterable[Finding]) -> Iterator[Line]:
+    for kind, group in groupby(findings, key=lambda finding: finding.kind):
+        members = list(group)
+        yield [("title", f"{KINDS[kind]} ({len(members)})")]
+        for finding in members:
+            yield from _finding_lines(finding)
+        yield []
+
+
+def _finding_lines(finding: Finding) -> Iterator[Line]:
+    """What it is about, the evidence, and what to type; for a lost project at each
+    place.
+    """
+    yield [("bold", f"  {finding.subject}")]
+    evidence = [finding.what, *finding.details[:MOST_DETAILS]]
+    if len(finding.details) > MOST_DETAILS:
+        evidence.append(f"… and {len(finding.details) - MOST_DETAILS} more")
+    if finding.along is not None:
+        evidence.append(f"moves together with {finding.along}")
+    for text in evidence:
+        yield [f"    {text}"]
+    for candidate in finding.candidates:
+        yield from candidate_lines(candidate)
+        doubt = "if so: " if candidate.confidence == "possible" else ""
+        command = ("command", candidate.command)
+        yield [("title", "      -> "), doubt, command]
+    if finding.command:
+        yield [("title", "    -> "), ("command", finding.command)]
+
+
+def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
+    """A folder that it may be now, how sure that is, and why."""
+    style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
+    yield [start, (style, f"{candidate.confidence}: "), candidate.path]
+    yield [f"      {'; '.join(candidate.evidence)}"]
+    if candidate.against:
+        yield [("note", "      but "), "; ".join(candidate.against)]
+
+
+def show_repair(repair: Repair, printer: Printer) -> None:
+    record = repair_to_json(
+        str(repair.config_dir),
+        repair.result,
+        repair.recovered,
+        repair.left,
+        repair.notes,
+    )
+    printer.answer(_repair_lines(repair, printer), record)
+
+
+def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
+    """What was fixed and what is left; last, how to undo it."""
+    if repair.recovered:
+        yield [("good", repair.recovered)]
+    for note in repair.notes:
+        yield [("note", "Note: "), note]
+    if repair.left:
+        number = plural(len(repair.left), "finding")
+        title = ("title", f"{number} left.")
+        yield [title, " See: ", printer.command("doctor")]
+    if repair.result is not None:
+        yield from result_lines(repair.result, printer)
+    elif not repair.recovered:
+        yield [("title", "Nothing was changed.")]

@@ -1,0 +1,183 @@
+"""What is said by `ccmove list`, `backups` and `prune`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ccmove.inspect.survey import Project, Survey
+from ccmove.report.console import STYLES, Line, Printer, breakable
+from ccmove.report.json import backups_to_json, date, listing_to_json
+from ccmove.report.move import nothing_changed
+from ccmove.report.result import BackupRow, Backups
+from ccmove.text import plural
+from ccmove.text import readable_size as size
+
+if TYPE_CHECKING:
+    import rich.table
+
+WIDE = 80  # columns of a terminal
+# Of a folder, by whether it exists, and of a backup.
+FOLDERS = {True: ("ok", "green"), False: ("GONE", STYLES["bad"]), None: ("?", "")}
+STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The projects that were asked for, in the order that was asked for."""
+
+    survey: Survey
+    projects: tuple[Project, ...]
+
+
+def show_list(listing: Listing, printer: Printer) -> None:
+    """A table; what is not part of the list goes to standard error."""
+    survey, projects = listing.survey, listing.projects
+    if printer.as_json:
+        config_dir = str(survey.layout.config_dir)
+        printer.json(listing_to_json(config_dir, projects, survey.problems))
+        return
+    remarks = printer.on_stderr()
+    if projects:
+        _print_table(projects, printer)
+        if printer.terminal:
+            printer.lines([[], _totals(projects, printer)])
+    elif survey.projects:
+        remarks.say(["No folder is missing."])
+    else:
+        remarks.say(["Claude Code knows no projects."])
+    for file, what in survey.problems.items():
+        remarks.say([("note", "Note: "), f"{file}: {what}"])
+
+
+def _print_table(projects: Iterable[Project], printer: Printer) -> None:
+    """On a terminal a project inside the one above it is shown below that, by its last
+    part.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = printer.rich_console()
+    is_wide = console.width >= WIDE
+    table = _empty_table(is_wide)
+    room = console.width - (40 if is_wide else 18)  # of a path
+    for project, depth, name in _by_depth(projects, is_nested=printer.terminal):
+        amounts = [str(project.sessions)]
+        if is_wide:
+            day = (date(project.last_used) or "-")[:10]
+            amounts += [size(project.bytes), day]
+        state, style = FOLDERS[project.exists]
+        indent = 2 * depth
+        path = Text(breakable(printer.shown(name), room - indent))
+        table.add_row(Text(state, style), *amounts, Padding.indent(path, indent))
+        if printer.verbose and project.kept:
+            also = f"also kept: {', '.join(project.kept_in_words)}"
+            nothing = [""] * len(amounts)
+            table.add_row("", *nothing, Padding.indent(also, indent + 2))
+    with console.capture() as shown:
+        console.print(table)
+    text = re.sub(r" +$", "", shown.get(), flags=re.MULTILINE)
+    print(text, end="", file=console.file)
+
+
+def _empty_table(is_wide: bool) -> rich.table.Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("FOLDER", no_wrap=True)
+    table.add_column("SESSIONS", no_wrap=True, justify="right")
+    if is_wide:
+        table.add_column("SIZE", no_wrap=True, justify="right", min_width=8)
+        table.add_column("LAST USED", no_wrap=True)
+    table.add_column("PATH", overflow="fold")
+    return table
+
+
+def _by_depth(
+    projects: Iterable[Project], *, is_nested: bool
+) -> Iterator[tuple[Project, int, str]]:
+    """Each project, inside how many of those above it it is, and the rest of its
+    path.
+    """
+    above: list[str] = []
+    for project in projects:
+        path = project.path or f"? {', '.join(project.directories)}"
+        separator = "/" if path[0] == "/" else "\\"
+        while above and not path.startswith(above[-1]):
+            above.pop()
+        inside = above[-1] if above else ""
+        yield project, len(above), path.removeprefix(inside)
+        if is_nested:
+            above.append(path + separator)
+
+
+def _totals(projects: tuple[Project, ...], printer: Printer) -> Line:
+    """How much there is of what, and where to see more."""
+    sessions = total = gone = 0
+    for project in projects:
+        sessions += project.sessions
+        total += project.bytes
+        gone += project.exists is False
+    number = plural(len(projects), "project")
+    known = f"{number}, {plural(sessions, 'session')}, {size(total)}."
+    if not gone:
+        return [f"{known} What else is kept: ", printer.command("list", "-v")]
+    what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
+    see = printer.command("doctor")
+    return [known, ("bad", f" {what}."), " See: ", see]
+
+
+def show_backups(backups: Backups, printer: Printer) -> None:
+    printer.answer(_backups_lines(backups, printer), backups_to_json(backups))
+
+
+def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
+    """Every backup, newest first; last, how many there are and how to undo one, or what
+    went.
+    """
+    if backups.rolled_back:
+        yield [("good", backups.rolled_back)]
+    verb = "Would remove" if backups.dry_run else "Removed"
+    removed = backups.removed
+    for row in backups.rows:
+        if backups.why is None:
+            yield from _backup_lines(row, row.state, "")
+        elif row in removed:
+            yield from _backup_lines(row, verb.lower(), "")
+        else:
+            yield from _backup_lines(row, "kept", backups.why[row.id])
+    if not backups.rows:
+        yield ["No backups: there is nothing to undo."]
+    elif backups.why is None:
+        yield []
+        undo = printer.command("undo", "ID")
+        yield [f"{_total(backups.rows)}. To undo one: ", undo]
+    else:
+        yield []
+        kept = len(backups.rows) - len(removed)
+        yield [("good", f"{verb} {_total(removed)};"), f" {kept} kept."]
+    if backups.dry_run:
+        yield nothing_changed(backups.apply)
+
+
+def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
+    """When and how large it is, what was moved, and why it is kept."""
+    date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
+    about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
+    yield [(STATES.get(state, ""), f"{state:12}  "), about]
+    remarks = [f"{old} -> {new}" for old, new in row.moves]
+    if row.error:
+        remarks = [row.error]
+    if row.undoes:
+        remarks.append(f"undoes {row.undoes}")
+    if why:
+        remarks.append(why)
+    for remark in remarks:
+        yield [f"    {remark}"]
+
+
+def _total(rows: tuple[BackupRow, ...]) -> str:
+    total = sum(row.bytes for row in rows)
+    return f"{plural(len(rows), 'backup')}, {size(total)}"

@@ -1,0 +1,99 @@
+"""What still names a moved path is found again, as long as it is there."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.inspect.conftest import Finding, examine, git, make_repo, run_ccmove
+from tests.support.state import StateBuilder
+
+KIND = "still-to-do"
+
+
+@pytest.fixture
+def renamed(state: StateBuilder) -> tuple[Path, Path]:
+    """A project that was renamed by hand and moved: nothing is left to do."""
+    old, new = state.code / "old", state.code / "new"
+    state.project("old", index=True)
+    new.mkdir()
+    assert run_ccmove(old, new, state=state).exit == 0
+    assert examine(state) == []
+    return old, new
+
+
+def in_servers(state: StateBuilder, old: Path, new: Path) -> None:
+    servers = {"mcpServers": {"db": {"command": f"{old}/db"}}}
+    (new / ".mcp.json").write_text(json.dumps(servers))
+
+
+def in_settings(state: StateBuilder, old: Path, new: Path) -> None:
+    (new / ".claude").mkdir()
+    settings = {"permissions": {"additionalDirectories": [str(old / "docs")]}}
+    (new / ".claude" / "settings.json").write_text(json.dumps(settings))
+
+
+def in_worktree(state: StateBuilder, old: Path, new: Path) -> None:
+    new.rename(old)
+    make_repo(old, commit=True)
+    git(old, "worktree", "add", "-q", str(old / "tree"), "-b", "tree")
+    old.rename(new)
+
+
+def type_command(state: StateBuilder, finding: Finding) -> None:
+    program, *words = finding.command.split()
+    if program == "ccmove":
+        assert run_ccmove(*words, state=state).exit == 0
+    else:
+        subprocess.run([program, *words], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("leave", [in_servers, in_settings, in_worktree])
+def test_it_is_found_until_its_command_was_typed(
+    state: StateBuilder,
+    renamed: tuple[Path, Path],
+    leave: Callable[[StateBuilder, Path, Path], None],
+) -> None:
+    leave(state, *renamed)
+    (finding,) = examine(state)
+    assert finding.kind == KIND
+    told = run_ccmove("verify", "-v", state=state)
+    assert told.exit == 0
+    assert finding.subject in told.out
+    type_command(state, finding)
+    assert "Nothing is wrong" in run_ccmove("doctor", state=state).out
+    assert finding.subject not in run_ccmove("verify", "-v", state=state).out
+
+
+def test_after_a_second_move_the_command_is_for_where_the_project_is_now(
+    state: StateBuilder, renamed: tuple[Path, Path]
+) -> None:
+    old, new = renamed
+    in_servers(state, old, new)
+    newer = state.code / "newer"
+    new.rename(newer)
+    assert run_ccmove(new, newer, state=state).exit == 0
+    (finding,) = examine(state)
+    assert finding.command == f"ccmove --settings {old} {newer}"
+    type_command(state, finding)
+    assert examine(state) == []
+
+
+def test_an_old_path_that_is_in_use_again_is_named_rightly(
+    state: StateBuilder, renamed: tuple[Path, Path]
+) -> None:
+    in_servers(state, *renamed)
+    renamed[0].mkdir()
+    assert examine(state, KIND) == []
+
+
+def test_after_an_undo_the_old_path_is_the_right_one(
+    state: StateBuilder, renamed: tuple[Path, Path]
+) -> None:
+    old, new = renamed
+    in_servers(state, old, new)
+    assert run_ccmove("undo", state=state).exit == 0
+    new.rename(old)
+    assert examine(state) == []
