@@ -23,7 +23,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at
+from ccmove.errors import LinkError, RefusedError, StaleLookError
+from ccmove.hints import again, look_at
 from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
 from ccmove.text import readable_size
 

@@ -8,7 +8,8 @@ from ccmove.claude.reading import is_there
 from ccmove.commands.move import Said, carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
-from ccmove.errors import CcmoveError, Hint, NothingKnownError, run
+from ccmove.errors import CcmoveError, NothingKnownError
+from ccmove.hints import Hint, run
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
 from ccmove.run.backups import (

@@ -11,7 +11,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError, run
+from ccmove.errors import RefusedError
+from ccmove.hints import run
 from ccmove.plan.files import (
     Folder,
     moved_folders,

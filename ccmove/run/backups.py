@@ -26,9 +26,8 @@ from ccmove.errors import (
     RefusedError,
     UsageError,
     describe,
-    look_at,
-    run,
 )
+from ccmove.hints import look_at, run
 from ccmove.plan.model import ProjectMove
 from ccmove.run import disk
 from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json

@@ -32,7 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.reading import directory, open_file
-from ccmove.errors import RefusedError, again
+from ccmove.errors import RefusedError
+from ccmove.hints import again
 from ccmove.system import (
     AS_IT_IS,
     AT_ONCE,

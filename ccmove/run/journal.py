@@ -16,7 +16,8 @@ import re
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
-from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
+from ccmove.errors import RefusedError, UnfinishedRunError
+from ccmove.hints import look_at, run
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA

@@ -19,7 +19,8 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import LinkError, RefusedError, again
+from ccmove.errors import LinkError, RefusedError
+from ccmove.hints import again
 from ccmove.run import disk
 from ccmove.run.manifest import Manifest, Wrote
 

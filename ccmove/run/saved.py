@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import open_history, read_document
-from ccmove.errors import RefusedError, look_at
+from ccmove.errors import RefusedError
+from ccmove.hints import look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
 from ccmove.rewrite.history import BLOCK, Read, Scan, Tick, WayBack, from_record

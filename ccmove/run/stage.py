@@ -24,7 +24,8 @@ from ccmove.claude.reading import (
     reader,
     sha256_of,
 )
-from ccmove.errors import CcmoveError, StaleLookError, again
+from ccmove.errors import CcmoveError, StaleLookError
+from ccmove.hints import again
 from ccmove.plan.model import MovedNote, Write, WriteHistory
 from ccmove.rewrite import history
 from ccmove.run import disk

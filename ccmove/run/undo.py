@@ -13,7 +13,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import Item, ProjectDirectory, State
-from ccmove.errors import Hint, RefusedError, again, run
+from ccmove.errors import RefusedError
+from ccmove.hints import Hint, again, run
 from ccmove.plan.model import LeftAlone, Plan, ProjectMove
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick

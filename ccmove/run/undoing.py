@@ -33,7 +33,8 @@ from ccmove.claude.state import (
     is_of_session,
     notes_among,
 )
-from ccmove.errors import RefusedError, run
+from ccmove.errors import RefusedError
+from ccmove.hints import run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
 from ccmove.plan.placing import (
