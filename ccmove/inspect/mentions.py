@@ -65,17 +65,18 @@ def mentions(
     """
     asked = PathMap(run.moves, frozenset(run.kept))
     pairs = pairs or run.moves
-    inside = [move for move in run.projects if asked.covers(move.path)]
-    folders = [*pairs, *((move.path, move.new_path) for move in inside)]
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
     if ahead is not None:
-        texts = {write.path: write.after for write in ahead.writes}
+        for write in ahead.writes:
+            texts[write.path] = write.after
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    here = moved_folders(folders, at_old=is_at_old)
-    search = Search(layout, asked, pairs, here, texts, moved)
+    projects = [move.path for move in run.projects]
+    pairs_of_folders = [*pairs, *_inside(asked, projects)]
+    folders = moved_folders(pairs_of_folders, at_old=is_at_old)
+    search = Search(layout, asked, pairs, folders, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
@@ -91,7 +92,7 @@ def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAl
     An old path that is a folder again may be named, and rightly so.
     """
     runs = list(runs)
-    moves = tuple(_moves_of_all(runs))
+    moves = _moves_of_all(runs)
     if not moves:
         return []
     kept: set[str] = set()
@@ -99,29 +100,36 @@ def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAl
     for run in runs:
         kept.update(run.kept)
         projects.update(move.path for move in run.projects)
-    kept.difference_update(old for old, _ in moves)  # which were moved later
-    asked = PathMap(moves, frozenset(kept))
-    pairs = [*moves]
-    for path in sorted(projects):
-        new = asked.map(path)
-        if new is not None:
-            pairs.append((path, new))
-    here = moved_folders(pairs, at_old=False)
-    search = Search(layout, asked, moves, here, {}, {})
+    kept.difference_update(moves)  # which were moved later
+    pairs = tuple(moves.items())
+    asked = PathMap(pairs, frozenset(kept))
+    pairs_of_folders = [*pairs, *_inside(asked, sorted(projects))]
+    folders = moved_folders(pairs_of_folders, at_old=False)
+    search = Search(layout, asked, pairs, folders, {}, {})
     return [*search.lines(set()), *search.worktrees()]
 
 
-def _moves_of_all(runs: list[Undertaking]) -> Iterator[tuple[str, str]]:
+def _inside(asked: PathMap, projects: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Those of the projects that are moved, with their new paths."""
+    for path in projects:
+        new = asked.map(path)
+        if new is not None:
+            yield path, new
+
+
+def _moves_of_all(runs: list[Undertaking]) -> dict[str, str]:
     """Each old path that is gone, and the folder that it is after all these moves."""
-    places: dict[str, str] = {}
+    moves: dict[str, str] = {}
     for run in runs:
         later = PathMap(run.moves, frozenset(run.kept))
-        for old, new in places.items():
-            places[old] = later.map(new) or new
-        places.update(run.moves)
-    for old, new in places.items():
-        if folder_exists(old) is False and os.path.isdir(new):
-            yield old, new
+        for old, new in moves.items():
+            moves[old] = later.map(new) or new
+        moves.update(run.moves)
+    for old, new in list(moves.items()):
+        is_gone = folder_exists(old) is False
+        if not is_gone or not os.path.isdir(new):
+            del moves[old]
+    return moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +210,9 @@ class Search:
             if ends.is_relative_to(self.layout.run):
                 continue  # what is set aside is part of another file by then
             for line in text.split("\n"):
-                if named := paths.named_in(line):
-                    olds.append(named[0])
+                names = paths.named_in(line)
+                if names:
+                    olds.append(names[0])
                     files[ends] = text
         if not olds:
             return
@@ -220,14 +229,16 @@ class Search:
         """The move that changes something in a file, where there is one."""
         if place.option is None:
             return ()
-        for old, new in place.pairs:
-            paths = self._spelled(PathMap(((old, new),)))
+        for pair in place.pairs:
+            paths = self._spelled(PathMap((pair,)))
             if not _changes(text, paths, place.rewrite):
                 continue
-            words = ["ccmove", place.option, old, new]
-            if os.path.lexists(old):
-                words.insert(2, "--skip-path-check")
-            return tuple(filter(None, words))
+            words = ["ccmove"]
+            if place.option:
+                words.append(place.option)
+            if os.path.lexists(pair[0]):
+                words.append("--skip-path-check")
+            return (*words, *pair)
         return ()
 
     def _places_of_client(self) -> Iterator[Place]:
@@ -235,7 +246,8 @@ class Search:
         layout = self.layout
         root = layout.config_dir
         yield from self._places_of_daemon()
-        yield from (Place(root / name) for name in YOURS)
+        for name in YOURS:
+            yield Place(root / name)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):
