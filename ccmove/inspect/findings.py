@@ -35,6 +35,7 @@ from ccmove.text import readable_size as size
 
 # Makes a command of ours of its words, for this very state.
 CommandLine = Callable[..., str]
+Inode = tuple[int, int]  # device and file number
 KINDS = {  # the most pressing first, and what each means for the user
     "interrupted-run": "A run of ccmove was interrupted: half moved until it is "
     "rolled back",
@@ -279,29 +280,27 @@ def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
-    for projects in _by_folder(survey):
+    """Paths that are one folder: its device and file number are the same."""
+    by_inode: dict[Inode, list[Project]] = defaultdict(list)
+    for path, project in survey.by_path.items():
+        if not project.exists:
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(path)
+            inode = status.st_dev, status.st_ino
+            by_inode[inode].append(project)
+    for projects in by_inode.values():
+        if len(projects) == 1:
+            continue
         projects.sort(key=lambda project: -project.sessions)
         paths = [str(project.path) for project in projects]
         real = _real_one(paths)
         for path in paths:
-            if path != real:
-                what = f"the same folder as {real}; {difference(path, real)}"
-                fix = command(path, real)
-                yield Finding("spelling", path, what, fix, names=(real,))
-
-
-def _by_folder(survey: Survey) -> Iterator[list[Project]]:
-    """Projects that are one folder: its device and file number are the same."""
-    by_number: dict[tuple[int, int], list[Project]] = defaultdict(list)
-    for path, project in survey.by_path.items():
-        if project.exists:
-            with contextlib.suppress(OSError, ValueError):
-                status = os.stat(path)
-                number = status.st_dev, status.st_ino
-                by_number[number].append(project)
-    for projects in by_number.values():
-        if len(projects) > 1:
-            yield projects
+            if path == real:
+                continue
+            what = f"the same folder as {real}; {difference(path, real)}"
+            fix = command(path, real)
+            yield Finding("spelling", path, what, fix, names=(real,))
 
 
 def _real_one(paths: list[str]) -> str:
@@ -352,39 +351,35 @@ def _folded(path: str, but: str = "") -> str:
 
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     """Conversations where nobody looks for them, and an outdated index."""
-    findings = [*_directories_inside(survey, directory)]
-    if directory.has_conversations:
-        if not directory.claims:
-            findings.append(_unclaimed(survey, directory))
-        findings += _index(directory)
-    names = (directory.name, str(directory.path), *directory.claims)
-    for finding in findings:
-        yield replace(finding, names=(*finding.names, *names))
-
-
-def _directories_inside(survey: Survey, directory: Directory) -> Iterator[Finding]:
+    kind = "misplaced-directory"
+    projects = survey.layout.projects
+    path = str(directory.path)
+    names = (directory.name, path, *directory.claims)
     for item in directory.holding.directory.items:
-        if item.is_dir and ENCODED.fullmatch(item.name):
-            inner = str(directory.path / item.name)
-            target = survey.layout.projects / item.name
-            amount = directory.amounts[item.name]
+        name = item.name
+        if item.is_dir and ENCODED.fullmatch(name):
+            inner = str(directory.path / name)
+            amount = directory.amounts[name]
             what = f"a project directory inside another, {size(amount.size)}"
+            target = projects / name
             fix = bringing_all(inner, str(target))
-            yield Finding("misplaced-directory", inner, what, fix, names=(item.name,))
-
-
-def _unclaimed(survey: Survey, directory: Directory) -> Finding:
-    """It goes where its transcripts say that it belongs, if they do."""
-    paths = sorted(directory.named_elsewhere)
-    lines = tuple(f"its transcripts name {path}" for path in paths)
-    total = sum(amount.size for amount in directory.amounts.values())
-    what = f"no known path has this name, {size(total)}"
-    subject = str(directory.path)
-    fix = command_line(["ls", "-lA", subject])
-    if paths:
-        target = survey.layout.projects / encode(paths[0])
-        fix = bringing_all(subject, str(target))
-    return Finding("misplaced-directory", subject, what, fix, lines)
+            yield Finding(kind, inner, what, fix, names=(name, *names))
+    if not directory.has_conversations:
+        return
+    if not directory.claims:
+        paths = sorted(directory.named_elsewhere)
+        lines = [f"its transcripts name {path}" for path in paths]
+        total = 0
+        for amount in directory.amounts.values():
+            total += amount.size
+        what = f"no known path has this name, {size(total)}"
+        fix = command_line(["ls", "-lA", path])
+        if paths:
+            target = projects / encode(paths[0])
+            fix = bringing_all(path, str(target))
+        yield Finding(kind, path, what, fix, tuple(lines), names)
+    for finding in _index(directory):
+        yield replace(finding, names=names)
 
 
 def _index(directory: Directory) -> Iterator[Finding]:

@@ -73,12 +73,17 @@ class Candidate:
         return "certain" if self.is_proven or self.basis is Basis.STATED else "likely"
 
     @property
+    def level(self) -> int:
+        """How sure it is, as a number: the lower the better."""
+        return ("certain", "likely", "possible").index(self.confidence)
+
+    @property
     def rank(self) -> tuple[int, bool]:
-        levels = ("certain", "likely", "possible")
-        return levels.index(self.confidence), bool(self.against)
+        return self.level, bool(self.against)
 
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
+Log = list[tuple[int, str]]  # a moment, and what was done
 
 
 class Surroundings:
@@ -97,16 +102,18 @@ class Surroundings:
         self.gone_from[near].add(gone)
         if not is_root(near):
             self.look_in(near)
-        if len(PurePath(near).parts) > 3:
-            above = os.path.dirname(near)
-            self.look_in(above)
+        above = PurePath(near).parent
+        if len(above.parts) > 2:
+            self.look_in(str(above))
 
     def look_in(self, root: str, depth: int = NEAR_DEPTH) -> None:
         """Look at a folder and so many levels below it, once."""
-        if self.depths.get(root, -1) >= depth:
+        past_depth = self.depths.get(root, -1)
+        if past_depth >= depth:
             return
         self.depths[root] = depth
-        for folder, is_checkout in _walk(root, depth):
+        folders = _walk(root, depth)
+        for folder, is_checkout in folders:
             above, name = os.path.split(folder)
             name = name.lower()
             self.by_name[name].add(folder)
@@ -177,11 +184,10 @@ class Finder:
             return self.homes[path]
         candidates = self._with_signs(path)
         for candidate in candidates:
-            is_around = tail_below(path, candidate.path) is not None
-            if candidate.basis is not Basis.STATED and not is_around:
-                self._weigh(path, candidate)
+            self._weigh(path, candidate)
         candidates.sort(key=self._order)
-        return tuple(candidates[:MOST_CANDIDATES])
+        del candidates[MOST_CANDIDATES:]
+        return tuple(candidates)
 
     def _with_signs(self, path: str) -> list[Candidate]:
         """Each folder for which something speaks, with the best of that."""
@@ -224,7 +230,8 @@ class Finder:
         for name, clones in repositories:
             if name.lower() in remotes:
                 for clone in clones:
-                    roots |= self._identity(clone).roots
+                    theirs = self._identity(clone)
+                    roots |= theirs.roots
         return Identity(frozenset(remotes), frozenset(roots))
 
     def _signs(self, path: str) -> Iterator[Sign]:
@@ -380,8 +387,11 @@ class Finder:
         Comes from trials: a deleted project was taken for another clone of its
         repository, which was there before or was made afterwards.
         """
+        is_around = tail_below(path, candidate.path) is not None
+        if is_around or candidate.basis is Basis.STATED:
+            return
         first, last = self._time_of_use(path)
-        log: list[tuple[int, str]] = []
+        log: Log = []
         if candidate.basis is Basis.SAME_REPOSITORY:
             log = reflog(candidate.path)
         doubt = self._life_of_its_own(path, candidate.path, last)
@@ -391,7 +401,8 @@ class Finder:
             candidate.against.append(doubt)
         elif _goes_through(first, last, log):
             candidate.is_proven = True
-            candidate.evidence.append("its reflog has entries of that time")
+            sign = "its reflog has entries of that time"
+            candidate.evidence.append(sign)
 
     def _time_of_use(self, path: str) -> tuple[int, int]:
         """From when to when a lost project was used; of a folder, those in it."""
@@ -455,14 +466,14 @@ def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
             yield path, project
 
 
-def _was_cloned_after(last: int, log: list[tuple[int, str]]) -> bool:
+def _was_cloned_after(last: int, log: Log) -> bool:
     if not log or not last:
         return False
     at, what = log[0]
     return last < at and what.startswith(CLONED)
 
 
-def _goes_through(first: int, last: int, log: list[tuple[int, str]]) -> bool:
+def _goes_through(first: int, last: int, log: Log) -> bool:
     own = [at for at, what in log if not what.startswith(CLONED)]
     return any(first <= at <= last for at in own)
 
@@ -497,11 +508,13 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
         git = os.path.join(folder, ".git")
         is_checkout = os.path.lexists(git)
         yield folder, is_checkout
-        if level == depth or (level and is_checkout):
+        is_end = level > 0 and is_checkout
+        if is_end or level == depth:
             continue
-        for path in folders_in(folder):
-            if _may_hold_projects(path):
-                waiting.append((path, level + 1))
+        folders = filter(_may_hold_projects, folders_in(folder))
+        for path in folders:
+            below = path, level + 1
+            waiting.append(below)
 
 
 def _may_hold_projects(path: str) -> bool:

@@ -6,7 +6,7 @@ at what is there and takes each file as the plan will leave it.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def mentions(
     `pairs` are its moves as the system spells them; `ahead` is its plan, where that is
     not carried out yet.
     """
-    asked = PathMap(run.moves, frozenset(run.kept))
+    asked = run.asked
     pairs = pairs or run.moves
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
@@ -74,8 +74,8 @@ def mentions(
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
     projects = [move.path for move in run.projects]
-    pairs_of_folders = [*pairs, *_inside(asked, projects)]
-    folders = moved_folders(pairs_of_folders, at_old=is_at_old)
+    all_pairs = _with_projects(asked, pairs, projects)
+    folders = moved_folders(all_pairs, at_old=is_at_old)
     search = Search(layout, asked, pairs, folders, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
@@ -85,13 +85,12 @@ def mentions(
     return rows
 
 
-def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAlone]:
+def mentions_of_past(layout: Layout, runs: Sequence[Undertaking]) -> list[LeftAlone]:
     """What still names the old path of any of these moves, the oldest of which comes
     first.
 
     An old path that is a folder again may be named, and rightly so.
     """
-    runs = list(runs)
     moves = _moves_of_all(runs)
     if not moves:
         return []
@@ -99,33 +98,41 @@ def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAl
     projects: set[str] = set()
     for run in runs:
         kept.update(run.kept)
-        projects.update(move.path for move in run.projects)
+        for move in run.projects:
+            projects.add(move.path)
     kept.difference_update(moves)  # which were moved later
     pairs = tuple(moves.items())
     asked = PathMap(pairs, frozenset(kept))
-    pairs_of_folders = [*pairs, *_inside(asked, sorted(projects))]
-    folders = moved_folders(pairs_of_folders, at_old=False)
+    all_pairs = _with_projects(asked, pairs, sorted(projects))
+    folders = moved_folders(all_pairs, at_old=False)
     search = Search(layout, asked, pairs, folders, {}, {})
-    return [*search.lines(set()), *search.worktrees()]
+    rows = list(search.lines(set()))
+    rows += search.worktrees()
+    return rows
 
 
-def _inside(asked: PathMap, projects: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Those of the projects that are moved, with their new paths."""
+def _with_projects(
+    asked: PathMap, pairs: Pairs, projects: Iterable[str]
+) -> list[tuple[str, str]]:
+    """The pairs, and those of the projects that are moved with them."""
+    all_pairs = list(pairs)
     for path in projects:
         new = asked.map(path)
         if new is not None:
-            yield path, new
+            all_pairs.append((path, new))
+    return all_pairs
 
 
-def _moves_of_all(runs: list[Undertaking]) -> dict[str, str]:
+def _moves_of_all(runs: Sequence[Undertaking]) -> dict[str, str]:
     """Each old path that is gone, and the folder that it is after all these moves."""
     moves: dict[str, str] = {}
     for run in runs:
-        later = PathMap(run.moves, frozenset(run.kept))
         for old, new in moves.items():
-            moves[old] = later.map(new) or new
+            later = run.asked.map(new)
+            moves[old] = later or new
         moves.update(run.moves)
-    for old, new in list(moves.items()):
+    for old in list(moves):
+        new = moves[old]
         is_gone = folder_exists(old) is False
         if not is_gone or not os.path.isdir(new):
             del moves[old]

@@ -115,19 +115,19 @@ class Survey:
 
     def __init__(self, layout: Layout, progress: Progress | None = None) -> None:
         _refuse_no_state(layout)
-        tick = progress or (lambda _what, _done, _total: None)
+        tick = progress or _tell_nobody
         self.layout = layout
-        self._state = State(layout, partial(tick, "reading"))
-        self.problems = self._state.problems
-        self.repositories: dict[str, list[str]] = {}
-        with self._state.problems_of(layout.config_file):
-            self.repositories = self._state.repositories
+        reading = partial(tick, "reading")
+        state = State(layout, reading)
+        self._state = state
+        self.problems = state.problems
         self.backups: list[Backup] = []  # oldest first
-        with self._state.problems_of(layout.backups):
+        with state.problems_of(layout.backups):
             self.backups = all_backups(layout)
         self._owners = self._table()
         self.directories: dict[str, Directory] = {}
-        self._read_directories(partial(tick, "projects"))
+        looking = partial(tick, "projects")
+        self._read_directories(looking)
         self.former = self._find_former()
         self.projects = list(self._find_projects())
 
@@ -137,6 +137,13 @@ class Survey:
         ledger = ledger_of(self.layout, self.backups)
         claims = listed_in((), in_config)
         return Owners(self._state, ledger, PathMap(()), claims, counts)
+
+    @cached_property
+    def repositories(self) -> dict[str, list[str]]:
+        links: dict[str, list[str]] = {}
+        with self._state.problems_of(self.layout.config_file):
+            links.update(self._state.repositories)
+        return links
 
     @cached_property
     def by_path(self) -> dict[str, Project]:
@@ -152,15 +159,18 @@ class Survey:
         return dict(names)
 
     def _read_directories(self, tick: Tick) -> None:
+        root = self.layout.projects
+        state = self._state
         names: tuple[str, ...] = ()
-        with self._state.problems_of(self.layout.projects):
-            names = self._state.directory_names
+        with state.problems_of(root):
+            names = state.directory_names
         for number, name in enumerate(names):
             tick(number, len(names))
-            path = self.layout.projects / name
-            if not is_of_downloads(name):
-                with self._state.problems_of(path):
-                    self.directories[name] = self._directory(path)
+            if is_of_downloads(name):
+                continue
+            path = root / name
+            with state.problems_of(path):
+                self.directories[name] = self._directory(path)
 
     def _directory(self, path: Path) -> Directory:
         holding = self._owners.of(path.name)
@@ -249,7 +259,8 @@ class Survey:
                 directories_of[path].append(directory)
         paths = {*directories_of, *self._state.named}
         for path in sorted(paths):
-            yield self._project(path, directories_of[path])
+            own = directories_of[path]
+            yield self._project(path, own)
         for directory in directories:
             if directory.has_nobodys:
                 yield self._project(None, [directory])
@@ -287,6 +298,10 @@ class Survey:
             last_session=max(times, default=None),
             kept={place: number for place, number in kept.items() if number},
         )
+
+
+def _tell_nobody(what: str, done: int, total: int) -> None:
+    pass
 
 
 def _refuse_no_state(layout: Layout) -> None:

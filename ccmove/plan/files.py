@@ -150,7 +150,10 @@ def rewrite_config(
         return
     gone = paths
     if not request.move_folder:
-        moves = [move for move in paths.moves if not os.path.lexists(move[0])]
+        moves = []
+        for old, new in paths.moves:
+            if not os.path.lexists(old):
+                moves.append((old, new))
         gone = PathMap(tuple(moves), paths.kept, paths.alone)
     ours = occurrences_of(state, paths)
     others = occurrences_of(state, gone)

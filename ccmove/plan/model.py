@@ -194,10 +194,13 @@ class Undertaking:
     options: tuple[str, ...] = ()
 
     @property
+    def asked(self) -> PathMap:
+        return PathMap(self.moves, frozenset(self.kept))
+
+    @property
     def paths(self) -> PathMap:
         """The moves; projects that are in none of them come along by themselves."""
-        asked = PathMap(self.moves, frozenset(self.kept))
-        return with_those_along(asked, [move.pair for move in self.projects])
+        return with_those_along(self.asked, [move.pair for move in self.projects])
 
 
 def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:

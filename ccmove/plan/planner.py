@@ -4,7 +4,6 @@ This is also the whole of a dry run.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
@@ -71,8 +70,12 @@ def plan_move(
     owners = Owners(state, ledger, asked, claims)
     holdings = owners.concerned()
 
-    portions = list(chain.from_iterable(map(portions_of, holdings)))
-    pairs = list(chain.from_iterable(portion.pairs for portion in portions))
+    portions: list[Portion] = []
+    for holding in holdings:
+        portions += portions_of(holding)
+    pairs: list[tuple[str, str]] = []
+    for portion in portions:
+        pairs += portion.pairs
     paths = with_those_along(asked, pairs)
     along = paths.alone
     if along:  # with their prompts; what is where they were is not known
