@@ -486,8 +486,10 @@ class Rollback:
 
     def _take_change_out(self, wrote: Wrote, now: bytes) -> None:
         path = wrote.path
-        run = self.layout.run
-        content, named, mtime = document_back(self.layout, run, self.since, wrote, now)
+        layout = self.layout
+        since = self.since
+        back = document_back(layout, layout.run, since, wrote, now)
+        content, named, mtime = back
         for place in named:
             what = f"{place} has changed since, so it stays"
             self.stayed.append(f"{path}: {what}")
