@@ -30,7 +30,7 @@ help:
 	@echo "make format       let ruff fix what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
 	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module, BY_HAND=1 without mutmut)"
-	@echo "make bench        measure"
+	@echo "make bench        measure (ROWS=growth for those rows alone)"
 	@echo "make fuzz         a million inputs for each target (RUNS=..., TARGET=... for one of them)"
 	@echo "make man          rewrite the manual page from the command line's own help"
 	@echo "make picture      redraw the README's pictures from a run of the demo"
@@ -92,7 +92,7 @@ mutants: $(READY)
 	$(BIN)/python -m tests.mutants.run $(if $(BY_HAND),--by-hand) $(MODULE)
 
 bench: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run
+	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run $(if $(ROWS),--only "$(ROWS)")
 
 # atheris is not among the others, since it can't be had everywhere.
 $(VENV)/.fuzz: $(READY)

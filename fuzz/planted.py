@@ -83,7 +83,7 @@ BUGS: dict[str, dict[str, Bug]] = {
         ),
         "a name may go on": lambda patch: patch(pathmap, "_ENDS", ""),
         "separators are those of NEW": lambda patch: patch(
-            pathmap, "_join", lambda path, old, new: new + path[len(old) :]
+            pathmap, "join", lambda path, old, new: new + path[len(old) :]
         ),
     },
 }

@@ -11,7 +11,7 @@ from typing import Any
 from ccmove.rewrite import jsonspan
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer
 from ccmove.rewrite.splice import changed
-from ccmove.rewrite.threeway import EVERYTHING, taken_out
+from ccmove.rewrite.threeway import EVERYTHING, Following, taken_out
 from fuzz.source import Source, blank, document, leaf
 
 LONGEST_INPUT = 96
@@ -150,8 +150,15 @@ def _undone_later(source: Source) -> None:
     assert sorted(_later_values(reference(result))) == sorted(came)
 
 
+def _stays(_: str) -> None:
+    return None
+
+
+NOTHING = Following(_stays, _stays)
+
+
 def _taken_out(before: str, after: str, now: str) -> tuple[str, list[str]]:
-    return taken_out("json", before, after, now, lambda _: None, lambda _: None)
+    return taken_out("json", before, after, now, NOTHING, _stays)
 
 
 def _edited(source: Source, node: Node) -> str:

@@ -22,13 +22,15 @@ Judge = Callable[[Places, Path, Truth], str]  # what it left undone, in words
 
 @dataclass(frozen=True)
 class Contender:
-    """A command. One that changes the state gets a fresh copy of it as its home each
-    time.
+    """A command. One that works in a home gets a fresh copy of the state as its home
+    each time.
     """
 
     name: str
     argv: Argv
-    changes_state: bool = False
+    in_a_home: bool = False
+    before: Argv | None = None  # what is to be run before the clock starts
+    may_end: tuple[int, ...] = (0,)  # with these exit codes it did its work
     judge: Judge | None = None
     most_rounds: int | None = (
         None  # no goal depends on it, and it is slow: not in every round
@@ -75,6 +77,16 @@ def judge_copy(places: Places, _: Path, truth: Truth) -> str:
 
 COPY = Contender("cp && sync", _shell('cp "$1" "$2" && sync "$2"'))
 
+# The least that a look at all projects and all prompts costs.
+LOOK = Contender(
+    "ls -lR && wc -l",
+    lambda places, _: [
+        "sh", "-c", 'ls -lR "$1/projects" && wc -l "$1/history.jsonl"', "sh",
+        str(places.home / ".claude"),
+    ],
+    in_a_home=True,
+)  # fmt: skip
+
 SED = Contender(
     "sed",
     _shell(
@@ -112,9 +124,28 @@ def tool(
     def argv(places: Places, _: Path) -> list[str]:
         return [str(program), *before, str(places.old), str(places.new), *after]
 
-    return Contender(
-        name, argv, changes_state=True, judge=judge_state, most_rounds=most
-    )
+    return Contender(name, argv, in_a_home=True, judge=judge_state, most_rounds=most)
+
+
+def command(program: Path, name: str) -> Contender:
+    """One of ccmove's commands, by the name that the tables have for it."""
+
+    def words(*words: str) -> Argv:
+        return lambda places, _: [
+            str(program),
+            *(word.format(old=places.old, new=places.new) for word in words),
+        ]
+
+    move = words("{old}", "{new}")
+    if name == "preview":
+        return Contender(name, words("-n", "{old}", "{new}"), in_a_home=True)
+    if name == "undo":
+        return Contender(name, words("undo"), in_a_home=True, before=move)
+    if name == "doctor":  # which finds that every project is lost
+        return Contender(name, words("doctor"), in_a_home=True, may_end=(1,))
+    if name == "list":
+        return Contender(name, words("list"), in_a_home=True)
+    return Contender(name, move, in_a_home=True, judge=judge_state)
 
 
 def is_available(program: str) -> bool:

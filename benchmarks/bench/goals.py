@@ -7,7 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.rounds import Results, Tally
-from bench.scenarios import GROWING, MANY, TYPICAL, Scale, history_label
+from bench.scenarios import (
+    GROWING,
+    GROWTH,
+    LARGE,
+    MANY,
+    TYPICAL,
+    Scale,
+    history_label,
+)
 
 MIB = 1 << 20
 MS = 1000
@@ -56,13 +64,20 @@ def goals(results: Results, scale: Scale) -> list[Goal]:
             f"{scale.nested:,} projects in one move: the client's lock is held",
             250, "ms", lambda: found.lock_of_many(scale.nested),
         ),
-        *(_growth_goal(found, group) for group in GROWING),
+        *(_growth_goal(found, group, 1.5) for group in GROWING),
+        *(_growth_goal(found, group, 1.3) for group in GROWTH),
+        _goal(
+            f"{scale.beside:,} projects with {scale.beside * scale.each:,} transcripts, "
+            f"{scale.beside_megabytes} MB history: preview of one's move, "
+            "against `ls -lR` and `wc -l`",
+            5, "×", lambda: found.against_look(scale.beside),
+        ),
     ]  # fmt: skip
 
 
-def _growth_goal(found: Findings, group: str) -> Goal:
+def _growth_goal(found: Findings, group: str, limit: float) -> Goal:
     what = f"{group}: the last step costs each, against the step before"
-    return _goal(what, 1.5, "×", lambda: found.growth(group))
+    return _goal(what, limit, "×", lambda: found.growth(group))
 
 
 def _goal(what: str, limit: float, unit: str, measure: Callable[[], Figure]) -> Goal:
@@ -103,6 +118,11 @@ class Findings:
         move = self._tally(TYPICAL, TYPICAL, "ccmove").seconds
         other = self._tally(TYPICAL, TYPICAL, "claudepath").seconds
         return move / other, f"{_ms(move)} / {_ms(other)}"
+
+    def against_look(self, projects: int) -> Figure:
+        preview = self._tally(LARGE, f"{projects:,}", "preview").seconds
+        look = self._tally(LARGE, f"{projects:,}", "ls -lR && wc -l").seconds
+        return preview / look, f"{_ms(preview)} / {_ms(look)}"
 
     def peak(self, megabytes: int, shares: tuple[float, ...]) -> Figure:
         peaks = [self._history(megabytes, share=share).peak / MIB for share in shares]

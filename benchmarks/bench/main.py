@@ -13,7 +13,18 @@ from bench import report
 from bench.contenders import Contender, is_available, tool
 from bench.install import REPOSITORY, InstallError, install, install_ccmove, version_of
 from bench.rounds import Bench, Results, say
-from bench.scenarios import FULL, GROWING, QUICK, TYPICAL, Programs, Scale, groups
+from bench.scenarios import (
+    FULL,
+    GROWING,
+    GROWTH,
+    LARGE,
+    MANY,
+    QUICK,
+    TYPICAL,
+    Programs,
+    Scale,
+    groups,
+)
 
 # (package, what stands before OLD NEW, what after): each told that the folder has moved
 # already.
@@ -21,6 +32,7 @@ OTHER_TOOLS = (
     ("claudepath", ("remap",), ("--yes",)),
     ("claude-repath", ("rewire",), ("--yes",)),
 )
+ALONE = (*GROWING, MANY, *GROWTH, LARGE)  # groups without other tools
 
 
 def main() -> None:
@@ -28,15 +40,20 @@ def main() -> None:
     scale = QUICK if options.quick else FULL
     root = Path(tempfile.mkdtemp(prefix="ccmove-bench-", dir=options.dir)).resolve()
     try:
+        # The other tools take part in the first groups only.
         left_out = ("claude-repath",) if options.quick else ()
+        if any(options.only and options.only in name for name in ALONE):
+            left_out = tuple(package for package, _, _ in OTHER_TOOLS)
         programs, versions = _fleet(root, options.source, left_out)
         bench = Bench(root / "data", settle=not options.quick)
         for group in groups(scale, programs):
             if options.only in group.name:
                 bench.run(group)
-        text = _whole(
-            bench.results, scale, versions, report.heading(root, quick=options.quick)
-        )
+        heading = report.heading(root, quick=options.quick)
+        if options.only:
+            text = _part(bench.results, scale, heading)
+        else:
+            text = _whole(bench.results, scale, versions, heading)
         print(text)
         if options.save:
             _save(text, _short(bench.results, scale, report.heading(root)))
@@ -111,7 +128,7 @@ def _wrong(results: Results) -> str | None:
     None.
     """
     for (group, _, contender), tally in results.items():
-        if contender.startswith("ccmove") and tally.note:
+        if contender in report.OURS and tally.note:
             return f"benchmarks/run: {contender} was not right: {group}: {tally.note}"
     return None
 
@@ -137,12 +154,21 @@ def _whole(
         report.history_table(results, scale, movers),
         report.outcome_table(results, versions),
     ]
+    return "\n\n".join([*parts, *_scaling_tables(results)])
+
+
+def _scaling_tables(results: Results) -> list[str]:
     measured = {group for group, _, _ in results}
-    scaling = (TYPICAL, *GROWING)
-    parts += [
+    scaling = (TYPICAL, *GROWING, MANY, *GROWTH, LARGE)
+    return [
         report.scaling_table(results, group) for group in scaling if group in measured
     ]
-    return "\n\n".join(parts)
+
+
+def _part(results: Results, scale: Scale, heading: str) -> str:
+    """Of some groups: their goals and their own tables."""
+    goals = report.goal_table(results, scale, whole=False)
+    return "\n\n".join([heading, goals, *_scaling_tables(results)])
 
 
 def _short(results: Results, scale: Scale, heading: str) -> str:

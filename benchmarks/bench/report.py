@@ -13,9 +13,10 @@ from pathlib import Path
 
 from bench.goals import MIB, Goal, goals
 from bench.rounds import Results, Tally
-from bench.scenarios import Scale, history_label
+from bench.scenarios import COMMANDS, Scale, history_label
 
 NOT_RUN = "–"
+OURS = ("ccmove", *COMMANDS)
 
 
 def machine(root: Path) -> str:
@@ -54,9 +55,14 @@ def heading(root: Path, *, quick: bool = False) -> str:
     return f"Measured on {today}: {machine(root)}.{warning}"
 
 
-def goal_table(results: Results, scale: Scale, *, detailed: bool = True) -> str:
-    """Measured, limit, met: one row a goal."""
-    rows = [_goal_row(goal, detailed) for goal in goals(results, scale)]
+def goal_table(
+    results: Results, scale: Scale, *, detailed: bool = True, whole: bool = True
+) -> str:
+    """Measured, limit, met: one row a goal; of a part of the run only what it measured."""
+    shown = [
+        goal for goal in goals(results, scale) if whole or goal.detail != "not run"
+    ]
+    rows = [_goal_row(goal, detailed) for goal in shown]
     return _table(("goal", "measured", "at most", "met"), rows)
 
 
@@ -132,7 +138,7 @@ def _peak(name: str, tally: Tally) -> str:
     """Of what needs more than the benchmark itself, which is the least that can be
     seen.
     """
-    return f"{tally.peak / MIB:.0f} MiB" if tally.runs and name == "ccmove" else NOT_RUN
+    return f"{tally.peak / MIB:.0f} MiB" if tally.runs and name in OURS else NOT_RUN
 
 
 def outcome_table(results: Results, versions: dict[str, str]) -> str:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from bench.contenders import Contender, copy_of, environment
 from bench.measure import Run, timed
-from bench.states import Places, Shape, Truth, make
+from bench.states import Places, Shape, Truth, make, parts
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class Bench:
         tally = self.results.setdefault((group.name, *case.key), Tally())
         if tally.note.startswith("failed"):
             return
-        self._prepare(case.contender, made)
-        watched = self.places.home / ".claude" if case.contender.changes_state else None
+        self._prepare(case, made)
+        watched = self.places.home / ".claude" if case.contender.in_a_home else None
         argv = case.contender.argv(self.places, made)
         run = timed(argv, environment(self.places), watched)
-        if run.exit:
+        if run.exit not in case.contender.may_end:
             tally.note = f"failed: {_last_lines(run.output)}"
             tally.runs.clear()
             return
@@ -118,16 +118,25 @@ class Bench:
             tally.note = apart(case.contender.judge, self.places, made, truth)
         tally.runs.append(run)
 
-    def _prepare(self, contender: Contender, made: Path) -> None:
+    def _prepare(self, case: Case, made: Path) -> None:
         """A fresh home; and nothing left to write when the clock starts."""
         self._clear()
-        if contender.changes_state:
+        if case.contender.in_a_home:
             subprocess.run(["cp", "-a", str(made), str(self.places.home)], check=True)
+            for name in parts(case.shape):
+                (self.places.new / name).mkdir()
+        if case.contender.before is not None:
+            argv = case.contender.before(self.places, made)
+            run = timed(argv, environment(self.places))
+            if run.exit:
+                raise RuntimeError(_last_lines(run.output))
         if self.settle:
             os.sync()
 
     def _clear(self) -> None:
         shutil.rmtree(self.places.home, ignore_errors=True)
+        shutil.rmtree(self.places.new)
+        self.places.new.mkdir()
         copy_of(self.places).unlink(missing_ok=True)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.contenders import COPY, JQ, SED, Contender, is_available, tool
+from bench.contenders import COPY, JQ, LOOK, SED, Contender, command, is_available, tool
 from bench.rounds import Case, Group
 from bench.states import MB, Shape
 
 TYPICAL = "typical"
 MANY = "projects in one move"
+COMMANDS = ("preview", "move", "undo", "list", "doctor")
+GROWTH = tuple(f"growth of projects: {name}" for name in COMMANDS)
+LARGE = "preview of a large state"
 GROWING = ("transcripts", "other projects", "megabytes of history")
 KB = 1_000
 
@@ -27,6 +30,10 @@ class Scale:
     others: tuple[int, ...]
     megabytes: tuple[int, ...]  # of history
     nested: int  # projects in one move
+    projects: tuple[int, ...]  # in one move, for each command
+    beside: int  # projects in all where one is moved,
+    each: int  # each of them with so many transcripts,
+    beside_megabytes: int  # and so much history
     rounds: int
 
 
@@ -39,6 +46,10 @@ FULL = Scale(
     others=(0, 500, 2000),
     megabytes=(10, 100, 200),
     nested=3000,
+    projects=(250, 1000, 3000),
+    beside=3000,
+    each=7,
+    beside_megabytes=300,
     rounds=7,
 )
 QUICK = Scale(
@@ -50,6 +61,10 @@ QUICK = Scale(
     others=(0, 50, 100),
     megabytes=(1, 2, 3),
     nested=30,
+    projects=(5, 10, 20),
+    beside=30,
+    each=2,
+    beside_megabytes=1,
     rounds=1,
 )
 
@@ -85,6 +100,8 @@ def groups(scale: Scale, programs: Programs) -> list[Group]:
         growing("other projects", scale.others, scale, programs),
         growing("megabytes of history", scale.megabytes, scale, programs),
         many(scale, programs),
+        *growth(scale, programs),
+        large_state(scale, programs),
     ]
 
 
@@ -134,3 +151,30 @@ def growing(
         Case(f"{size:,}", shapes[what](size), programs.move) for size in sizes
     )
     return Group(what, cases, scale.rounds)
+
+
+def growth(scale: Scale, programs: Programs) -> list[Group]:
+    """Each command with more and more projects in the folder that moved."""
+    made = []
+    for group, name in zip(GROWTH, COMMANDS, strict=True):
+        contender = command(programs.ccmove / "ccmove", name)
+        cases = [
+            Case(f"{size:,}", Shape(nested=size, others=0), contender)
+            for size in scale.projects
+        ]
+        made.append(Group(group, tuple(cases), min(3, scale.rounds)))
+    return made
+
+
+def large_state(scale: Scale, programs: Programs) -> Group:
+    """What a look at everything costs at least, and the preview of one project's move."""
+    shape = Shape(
+        history=scale.beside_megabytes * MB,
+        transcripts=scale.each,
+        others=scale.beside - 1,
+        each=scale.each,
+    )
+    label = f"{scale.beside:,}"
+    contenders = (LOOK, command(programs.ccmove / "ccmove", "preview"))
+    cases = tuple(Case(label, shape, contender) for contender in contenders)
+    return Group(LARGE, cases, min(5, scale.rounds))

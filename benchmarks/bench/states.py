@@ -42,6 +42,7 @@ class Shape:
     config_size: int = (
         0  # old clients kept prompts in the config file: filled up to this
     )
+    each: int = 1  # transcripts of each other project
     nested: int = 0  # projects below the moved one, each with an index: they move, too
     index: int = 0  # entries of sessions-index.json; 0: no such file
 
@@ -84,6 +85,11 @@ def encoded(path: str) -> str:
     return re.sub("[^A-Za-z0-9]", "-", path)
 
 
+def parts(shape: Shape) -> list[str]:
+    """The folders of the nested projects, in OLD or in NEW."""
+    return [f"part-{number:04}" for number in range(shape.nested)]
+
+
 def make(home: Path, shape: Shape, places: Places) -> Truth:
     """Write a whole state below `home`, as it would be found at `places.home`."""
     dice = random.Random(20261116)
@@ -94,9 +100,9 @@ def make(home: Path, shape: Shape, places: Places) -> Truth:
         for number in range(shape.others)
     ]
     for path in others:
-        _make_project(config_dir, path, 1, 2 * KB, dice)
+        _make_project(config_dir, path, shape.each, 2 * KB, dice)
     names = _make_project(config_dir, str(places.old), shape.transcripts, 10 * KB, dice)
-    nested = [f"{places.old}/part-{number:04}" for number in range(shape.nested)]
+    nested = [f"{places.old}/{name}" for name in parts(shape)]
     for path in nested:
         _make_project(config_dir, path, 1, 2 * KB, dice)
         _write_index(config_dir, path, 1, places, dice)

@@ -29,6 +29,7 @@ from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
 from ccmove.system import looking_for
@@ -187,8 +188,8 @@ class Search:
                 what = "git still looks for a worktree at the old path"
                 yield LeftAlone(str(folder / ".git"), what, tuple(command))
 
-    def _spelled(self, paths: PathMap) -> PathMap:
-        return paths.as_people_write(str(self.layout.home))
+    def _spelled(self, paths: PathMap) -> Occurrences:
+        return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
 
     def _mentions(
         self, place: Place, texts: dict[Path, str], paths: PathMap
@@ -288,7 +289,7 @@ class Search:
         return document.text if document is not None else None
 
 
-def _changes(text: str, paths: PathMap, rewrite: Rewrite | None) -> bool:
+def _changes(text: str, paths: Occurrences, rewrite: Rewrite | None) -> bool:
     """Whether a move changes a text: `--settings` leaves a shell's line as it is."""
     if rewrite is None:
         return bool(paths.named_in(text))

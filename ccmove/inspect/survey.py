@@ -186,12 +186,20 @@ class Survey:
         return [run for run in runs if run is not None and run.kind == "move"]
 
     def _moved_by_us(self) -> Iterator[tuple[str, str, str]]:
+        """Where our moves brought what was at a path, the newest first.
+
+        Not of a path to which the same move, or a later one, brought another project,
+        as in a swap: what is known there now is that one's. Found by random lives.
+        """
         how = "ccmove moved it there"
-        for run in self.own_moves:
-            for old, new in run.moves:
-                yield old, new, how
-            for move in run.projects:
-                yield move.path, move.new_path, how
+        arrivals: set[str] = set()
+        for run in reversed(self.own_moves):
+            pairs = [*run.moves]
+            pairs += [(move.path, move.new_path) for move in run.projects]
+            arrivals.update(new for _, new in pairs)
+            for old, new in pairs:
+                if old not in arrivals:
+                    yield old, new, how
 
     def _kept_elsewhere(self) -> Iterator[tuple[str, str, str]]:
         """A path is where its conversations are kept, if the oldest there is one of its

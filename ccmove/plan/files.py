@@ -21,6 +21,7 @@ from ccmove.plan.placing import Placer
 from ccmove.plan.portions import Portion
 from ccmove.rewrite import config, index, lines, settings
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
 
@@ -140,14 +141,35 @@ def _rewritten_index(
     return index.rewritten(text, resident, names)
 
 
-def rewrite_config(placer: Placer, state: State, paths: PathMap) -> None:
-    if state.config is not None:
-        draft = placer.draft(state.config.path)
-        draft.text = config.rewritten(draft.text, paths)
+def rewrite_config(
+    placer: Placer, state: State, paths: PathMap, request: Request
+) -> None:
+    """Other projects' values stay as long as they still lead somewhere."""
+    if state.config is None:
+        return
+    gone = paths
+    if not request.move_folder:
+        moves = [move for move in paths.moves if not os.path.lexists(move[0])]
+        gone = PathMap(tuple(moves), paths.kept, paths.alone)
+    ours = occurrences_of(state, paths)
+    others = occurrences_of(state, gone)
+    draft = placer.draft(state.config.path)
+    text = config.with_values(draft.text, ours, others)
+    draft.text = config.rewritten(text, paths)
+
+
+def occurrences_of(state: State, paths: PathMap) -> Occurrences:
+    """The moves as they stand in longer values; the disk knows what is a path there."""
+    projects = set(state.config_paths)
+
+    def is_path(text: str) -> bool:
+        return text in projects or os.path.lexists(text)
+
+    return Occurrences.of(paths, str(state.layout.home), is_path)
 
 
 def rewrite_others(
-    placer: Placer, files: Iterable[OtherFile], paths: PathMap, names: NameMap
+    placer: Placer, files: Iterable[OtherFile], paths: Occurrences, names: NameMap
 ) -> None:
     """The new texts of these files; what can't be read is left alone."""
     for path, rewrite in files:

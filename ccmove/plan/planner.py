@@ -15,6 +15,7 @@ from ccmove.errors import RefusedError, run
 from ccmove.plan.files import (
     Folder,
     moved_folders,
+    occurrences_of,
     other_files,
     rewrite_aliases,
     rewrite_config,
@@ -83,13 +84,12 @@ def plan_move(
     names = new_names(portions, paths)
 
     placer = Placer(state)
-    home = str(layout.home)
-    spelled = paths.as_people_write(home)
+    inside = occurrences_of(state, paths)
     others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
-    rewrite_others(placer, others, spelled, names)
-    rewrite_config(placer, state, paths)
+    rewrite_others(placer, others, inside, names)
+    rewrite_config(placer, state, paths, request)
 
     relocate(placer, portions, downloads)
     refuse_conflicts(placer)

@@ -14,7 +14,6 @@ from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.text import readable_size
 
-Lines = list[str]
 _Segment = tuple[range, range]  # numbers of the one and of the other
 
 
@@ -55,7 +54,7 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
     try:
         return list(_differences(parse(one), parse(other), ()))
     except NotJsonError:
-        rows = changed_lines(one.split("\n"), other.split("\n"))
+        rows = changed_lines(one, other)
         return [
             Difference((), row.before, row.after, line=f"line {row.number + 1}")
             for row in rows
@@ -74,19 +73,15 @@ def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
 
 def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Side by side where as many belong together, so that a name may have changed."""
-    ours = _parts(a)
-    theirs = _parts(b)
-    for i, k in _segments_of(ours, theirs):
-        if len(i) == len(k):
-            for one, other in zip(i, k, strict=True):
-                yield from _side_by_side(ours[one], theirs[other], at)
+    for ours, theirs in _groups(_parts(a), _parts(b)):
+        if len(ours) == len(theirs):
+            for one, other in zip(ours, theirs, strict=True):
+                yield from _side_by_side(one, other, at)
             continue
-        for number in i:
-            gone = ours[number]
+        for gone in ours:
             below = (*at, gone.token)
             yield Difference(below, _shown(gone.node), None)
-        for number in k:
-            new = theirs[number]
+        for new in theirs:
             below = (*at, new.token)
             yield Difference(below, None, _shown(new.node))
 
@@ -113,28 +108,38 @@ def _parts(node: Node) -> list[_Part]:
     return [_Part(i, key_of(item), item) for i, item in enumerate(node.items)]
 
 
-def _segments_of(ours: list[_Part], theirs: list[_Part]) -> list[_Segment]:
+def _groups(
+    ours: list[_Part], theirs: list[_Part]
+) -> Iterator[tuple[list[_Part], list[_Part]]]:
+    """Those that belong together."""
     if len(ours) == len(theirs):
-        return [(range(len(ours)), range(len(theirs)))]
-    return _segments([part.key for part in ours], [part.key for part in theirs])
+        yield ours, theirs
+        return
+    keys = [part.key for part in ours]
+    their_keys = [part.key for part in theirs]
+    for i, k in _segments(keys, their_keys):
+        yield ours[i.start : i.stop], theirs[k.start : k.stop]
 
 
 def _shown(part: Node) -> str:
     return part.value if isinstance(part.value, str) else part.raw
 
 
-def _segments(one: Lines, other: Lines) -> list[_Segment]:
+def _segments(one: list[str], other: list[str]) -> list[_Segment]:
     """What belongs together: what both have, or what is between."""
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     return [(range(i, j), range(k, m)) for _, i, j, k, m in matcher.get_opcodes()]
 
 
-def changed_lines(before: Lines, after: Lines) -> Iterator[ChangedLine]:
+def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
     """The lines that differ, side by side."""
-    for olds, news in _segments(before, after):
-        for i, k in zip_longest(olds, news):
-            old = None if i is None else before[i]
-            new = None if k is None else after[k]
-            number = k if i is None else i
-            if old != new:
-                yield ChangedLine(number, old, new)
+    lines_before = before.split("\n")
+    lines_after = after.split("\n")
+    for i, k in _segments(lines_before, lines_after):
+        olds = lines_before[i.start : i.stop]
+        news = lines_after[k.start : k.stop]
+        if olds == news:
+            continue
+        for number, (old, new) in enumerate(zip_longest(olds, news)):
+            start = k.start if old is None else i.start
+            yield ChangedLine(start + number, old, new)

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, parse, quote
+from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice
 
@@ -16,8 +17,8 @@ _TRUE_IF_EITHER = re.compile("Trust|Onboarding")
 
 
 def rewritten(text: str, paths: PathMap) -> str:
-    """The file with the keys of `projects`,
-    the paths inside those values and the repositories'.
+    """The file with the keys of `projects`, values of theirs that are paths, and the
+    repositories'. Values that hold paths are for `with_values`.
     """
     members = parse(text).members()
     repos = members.get(REPOS)
@@ -28,6 +29,25 @@ def rewritten(text: str, paths: PathMap) -> str:
     if projects is not None:
         new = _projects(projects, paths)
         splices.append((projects, new))
+    return make.apply(text, splices)
+
+
+def with_values(text: str, ours: Occurrences, others: Occurrences) -> str:
+    """The file with the values that hold paths moved, in every project's entry.
+
+    Others' values, and those of user scope, go by moves whose OLD is gone.
+    """
+    root = parse(text)
+    splices = value_splices(root, others)
+    projects = root.members().get(PROJECTS)
+    if projects is None:
+        return make.apply(text, splices)
+    entries = projects.members()
+    for path, entry in entries.items():
+        moves = others
+        if ours.covers(path):
+            moves = ours
+        splices += value_splices(entry, moves)
     return make.apply(text, splices)
 
 
@@ -68,11 +88,13 @@ def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
     members = projects.members()
     coming: dict[str, dict[str, str]] = defaultdict(dict)
     for key in projects.keys:
+        old = key.value
         new = make.moved(key, paths.map)
-        if new is not None:
-            old = key.value
-            value = members[old].raw
-            coming[new][old] = make.with_strings(value, paths.map)
+        if new is None:
+            continue
+        value = members[old].raw
+        moved = make.with_strings(value, paths.map, is_plain)
+        coming[new][old] = moved
     return coming
 
 
@@ -94,8 +116,9 @@ def merged(text: str, incoming: str) -> str:
         mine = have.get(name)
         if mine is None:
             added[name] = coming.raw
-        elif mine.kind == coming.kind and mine.kind in "{[":
-            texts[name] = _with_lacking(mine, coming)
+        elif mine.kind in "{[" and mine.kind == coming.kind:
+            united = _with_lacking(mine, coming)
+            texts[name] = united
         elif coming.raw == "true" and _TRUE_IF_EITHER.search(name):
             texts[name] = "true"
     return make.changed(ours, texts, added.items())
@@ -135,6 +158,7 @@ def _moved_once(listed: Node, mapper: Mapper) -> dict[int, str | None]:
             news[number] = new
     texts: dict[int, str | None] = {}
     for number, new in news.items():
-        texts[number] = None if new in have else quote(new)
+        is_listed = new in have
+        texts[number] = None if is_listed else quote(new)
         have.append(new)
     return texts

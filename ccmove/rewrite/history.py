@@ -178,18 +178,19 @@ def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -
     changes = Scan(start)
     changes.is_utf16 = b"\0" in read(start, FIRST_BYTES)  # which JSON has not
     swaps: dict[tuple[bytes, str | None], Swap | None] = {}
+    staying: set[bytes] = set()
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
         key = prompt.project, prompt.session
         if key not in swaps:
             swaps[key] = _swap_by(rule, prompt)
         swap = swaps[key]
-        if swap is not None:
-            changes.add(prompt.start, swap, prompt.digest)
-        else:
-            changes.met.append(prompt.digest)
-    for (project, _), swap in swaps.items():
         if swap is None:
-            changes.staying.add(decoded(project))
+            staying.add(prompt.project)
+            changes.met.append(prompt.digest)
+        else:
+            changes.add(prompt.start, swap, prompt.digest)
+    paths = map(decoded, staying)
+    changes.staying.update(paths)
     return changes
 
 
@@ -248,7 +249,8 @@ def _sign(needle: str) -> Sign:
 def _spots(block: bytes, end: int, sign: Sign) -> list[int]:
     """Where the sign is, and a whole component ends: not in `/code/app-docker`."""
     if isinstance(sign, re.Pattern):
-        return [match.start() for match in sign.finditer(block, 0, end)]
+        matches = sign.finditer(block, 0, end)
+        return [match.start() for match in matches]
     spots: list[int] = []
     after = 0
     while True:  # in a third of the time that a pattern takes
@@ -256,7 +258,8 @@ def _spots(block: bytes, end: int, sign: Sign) -> list[int]:
         if spot < 0:
             return spots
         after = spot + len(sign)
-        if block.startswith(_ENDS, after) or after == len(block):
+        is_last = after == len(block)
+        if is_last or block.startswith(_ENDS, after):
             spots.append(spot)
 
 
@@ -353,7 +356,8 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
         view = memoryview(block)
         pieces: list[bytes | memoryview] = []
         done = 0
-        while row is not None and row[0] < position + end:
+        next_position = position + end
+        while row is not None and row[0] < next_position:
             start, swap, _ = row
             begin = start - position
             pieces.append(view[done:begin])
@@ -392,7 +396,9 @@ def from_record(data: bytes, before: int, after: int) -> Scan:
             end = start + len(swaps[number].old)
     except (AttributeError, IndexError, TypeError, struct.error):
         raise ValueError("not what is kept of a history") from None
-    if kept.new_size() != after or end > before:
+    if end > before:
+        raise ValueError("values behind the end")
+    if kept.new_size() != after:
         raise ValueError("not what is kept of this history")
     return kept
 
@@ -433,10 +439,7 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     A line that the run wrote gets its old value; one that came since goes by the rule;
     what was at NEW before stays.
     """
-    # The old values of each line that has this new one, in their order.
-    written: dict[tuple[bytes, bytes], list[bytes]] = defaultdict(list)
-    for _, swap, line in kept:
-        written[swap.new, line].append(swap.old)
+    written = _old_values(kept)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
@@ -453,6 +456,14 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
         if back is not None:
             changes.add(prompt.start, back, line)
     return changes
+
+
+def _old_values(kept: Scan) -> dict[tuple[bytes, bytes], list[bytes]]:
+    """Of each new value and line what it was before; lines that repeat in order."""
+    values: dict[tuple[bytes, bytes], list[bytes]] = defaultdict(list)
+    for _, swap, line in kept:
+        values[swap.new, line].append(swap.old)
+    return values
 
 
 def _needles_back(kept: Scan, rule: Rule) -> list[str]:
@@ -478,7 +489,9 @@ def count_prompts(
             newest[raw] = max(time, newest[raw])
     counts = {}
     for raw, count in number.items():
-        counts[decoded(raw)] = count, newest[raw] * 1_000_000
+        path = decoded(raw)
+        time = newest[raw] * 1_000_000
+        counts[path] = count, time
     return counts
 
 

@@ -2,13 +2,12 @@
 and its entries, each known by its session.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap
-from ccmove.rewrite.splice import apply, at_places, changed
+from ccmove.rewrite.splice import Mapper, apply, at_places, changed
 
-Mapping = Callable[[str], str | None]
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
 
@@ -27,17 +26,17 @@ def key_of(entry: Node) -> str:
     return session if isinstance(session, str) else entry.raw
 
 
-def rewritten(text: str, new_path: Mapping, names: NameMap) -> str:
+def rewritten(text: str, new_path: Mapper, names: NameMap) -> str:
     """The index with the path of its owner, and those of its entries, moved."""
     return entries_moved(with_owner(text, new_path), new_path, names)
 
 
-def with_owner(text: str, new_path: Mapping) -> str:
+def with_owner(text: str, new_path: Mapper) -> str:
     """The index with what it says about whose it is, renamed."""
     return at_places(text, dict.fromkeys(OWNERS, new_path))
 
 
-def entries_moved(text: str, new_path: Mapping, names: NameMap) -> str:
+def entries_moved(text: str, new_path: Mapper, names: NameMap) -> str:
     """The index with the paths of its entries moved."""
     moving = {"entries/[]/projectPath": new_path, "entries/[]/fullPath": names.map}
     return at_places(text, moving)

@@ -45,8 +45,7 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     Lines that the run added go, those that it replaced or took out come back.
     """
     lines_now = now.split("\n")
-    lines_after = after.split("\n")
-    changes = list(changed_lines(before.split("\n"), lines_after))
+    changes = list(changed_lines(before, after))
     original: dict[str, str | None] = {}  # of each line that the run wrote
     removed: list[str] = []
     for change in changes:
@@ -58,8 +57,9 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
             original[new] = old
     back = [original.get(line, line) for line in lines_now]
     staying = [line for line in back if line is not None]
-    text = appended("\n".join(staying), "\n".join(removed))
-    return text, _lost(changes, {*lines_now, *staying})
+    text = "\n".join(staying)
+    lost = _lost(changes, {*lines_now, *staying})
+    return appended(text, "\n".join(removed)), lost
 
 
 def _lost(changes: list[ChangedLine], lines: set[str]) -> list[str]:

@@ -20,7 +20,7 @@ Move = tuple[str, str]
 
 _SEPARATORS = re.compile(r"[\\/]+")
 _ROOT = re.compile(r"(?:[A-Za-z]:)?[\\/]*")
-_HOME = ("~", "$HOME", "${HOME}")
+HOME_SIGNS = ("~", "$HOME", "${HOME}")
 
 
 def client_spelling(path: str) -> str:
@@ -53,7 +53,7 @@ class PathMap:
                 return None
             for move in self._by_old.get(above, ()):
                 if self._concerns(move, path):
-                    return _join(path, *move)
+                    return join(path, *move)
         return None
 
     def _concerns(self, move: Move, path: str) -> bool:
@@ -107,7 +107,7 @@ class PathMap:
             alone.update(map(spelled, self.alone))
             for old, new in self.moves:
                 other = spelled(old)
-                is_home = other in _HOME
+                is_home = other in HOME_SIGNS
                 if is_home or other == old:
                     continue
                 move = other, spelled(new)
@@ -126,7 +126,8 @@ class PathMap:
 
     def _is_named(self, old: str, new: str, text: str) -> bool:
         """Whether OLD is there, and not only as the beginning of a path that stays."""
-        if old not in text and not is_windows(old):
+        may_be_there = old in text or is_windows(old)
+        if not may_be_there:
             return False  # a quick look first, which a pattern is not
         starts = _starts(old, text)
         for path in (*self.kept, new):
@@ -163,11 +164,11 @@ def are_nested(one: str, other: str) -> bool:
 
 def _spellings(home: str) -> Iterator[Callable[[str], str]]:
     """How else a path in the home is written; on Windows with either slash."""
-    for sign in _HOME:
+    for sign in HOME_SIGNS:
         yield partial(_with_sign, home=home, sign=sign)
     if is_windows(home):
         yield in_bash
-        for sign in _HOME:
+        for sign in HOME_SIGNS:
             yield partial(_with_sign, home=home, sign=sign, spell=slashed)
 
 
@@ -210,7 +211,7 @@ def _needle(old: str) -> str:
     return max(parts, key=len, default=":")
 
 
-def _join(path: str, old: str, new: str) -> str:
+def join(path: str, old: str, new: str) -> str:
     """`path` below `new`; on Windows `new` has the separators that were there,
     the rest stays.
     """

@@ -2,15 +2,14 @@
 which of their strings follow a move.
 """
 
-import re
 from collections.abc import Callable
-from functools import partial
 
+from ccmove.rewrite.jsonspan import parse, walk
+from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import at_places, with_strings
-from ccmove.rewrite.windows import in_bash
+from ccmove.rewrite.splice import Mapper, apply, at_places, string_splices, with_strings
 
-Rewrite = Callable[[str, PathMap, NameMap], str]  # the text with what moves
+Rewrite = Callable[[str, Occurrences, NameMap], str]  # the text with what moves
 
 
 def _paths_at(*places: str) -> Rewrite:
@@ -22,20 +21,23 @@ marketplaces = _paths_at("*/installLocation", "*/source/path")
 desktop = _paths_at("cwd", "originCwd")
 
 
-def job(text: str, paths: PathMap, names: NameMap) -> str:
+def job(text: str, paths: Occurrences, names: NameMap) -> str:
     """A background job's state.json with its folders,
     its transcript, flags and rules moved.
     """
-    places = dict.fromkeys(("cwd", "originCwd", "worktreePath"), paths.map)
-    return at_places(
-        text,
-        {
-            **places,
-            "linkScanPath": names.map,
-            "respawnFlags/[]": lambda flag: names.map(flag) or map_inside(flag, paths),
-            "sessionPermissionRules/*/[]": partial(map_inside, paths=paths),
-        },
-    )
+
+    def flag(value: str) -> str | None:
+        return names.map(value) or paths.inside(value)
+
+    places: dict[str, Mapper] = {
+        "cwd": paths.map,
+        "originCwd": paths.map,
+        "worktreePath": paths.map,
+        "linkScanPath": names.map,
+        "respawnFlags/[]": flag,
+        "sessionPermissionRules/*/[]": paths.inside,
+    }
+    return at_places(text, places)
 
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:
@@ -46,54 +48,11 @@ def folders(text: str, paths: PathMap, _: NameMap) -> str:
     return with_strings(text, paths.map, lambda at, _: at[-1:] in names)
 
 
-def project_file(text: str, paths: PathMap, _: NameMap) -> str:
-    """Settings or .mcp.json with their paths moved,
-    also inside rules such as `Read(//old/**)`.
-    """
-    # A hook's command with arguments only looks like a path that has blanks in it.
-    return with_strings(
-        text,
-        partial(map_inside, paths=paths),
-        lambda at, node: at[-1:] != ("command",) or " " not in node.raw,
-    )
-
-
-_RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
-_NEEDS_NO_QUOTES = re.compile(r"(?:\$HOME|\$\{HOME\})?[\w@%+=:,./~-]*")
-
-
-def map_inside(value: str, paths: PathMap) -> str | None:
-    """`value` with the path that it is, or that its permission rule is about, moved."""
-    rule = _RULE.fullmatch(value)
-    if rule is None:
-        return paths.map(value)
-    about_files = rule["tool"] != "Bash"
-    content = (_moved_pattern if about_files else _moved_command)(
-        rule["content"], paths
-    )
-    new = f"{rule['tool']}({content})"
-    return new if new != value else None
-
-
-def _moved_pattern(pattern: str, paths: PathMap) -> str:
-    """A file pattern is one path; `//` is how a rule writes an absolute one."""
-    slash = "/" if pattern.startswith("//") else ""
-    new = paths.map(pattern.removeprefix(slash))
-    if new is None:
-        return pattern
-    new = in_bash(new) if pattern[0] in "~$" else new
-    leaves_home = new.startswith("/") and not pattern.startswith(
-        "/"
-    )  # `~/x` has become absolute
-    return f"/{new}" if slash or leaves_home else new
-
-
-def _moved_command(command: str, paths: PathMap) -> str:
-    """Each word of a command that begins with a path;
-    `:*` at the end is the rule's own.
-    """
-    if not all(_NEEDS_NO_QUOTES.fullmatch(in_bash(new)) for _, new in paths.moves):
-        return command
-    words = command.removesuffix(":*")
-    moved = [paths.map(word) or word for word in words.split(" ")]
-    return " ".join(moved) + command[len(words) :]
+def project_file(text: str, paths: Occurrences, _: NameMap) -> str:
+    """Settings or .mcp.json with their paths moved, also inside rules and commands."""
+    root = parse(text)
+    splices = value_splices(root, paths)
+    for at, node in walk(root):
+        if is_plain(at, node):
+            splices += string_splices([node], paths.map)
+    return apply(text, splices)

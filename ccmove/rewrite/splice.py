@@ -60,9 +60,12 @@ def changed(
         pieces.append(raw)
     if pieces:  # there is nothing ahead that a comma would part it from
         pieces[0] = pieces[0].rpartition(",")[2]
-    end = parent.items[-1].end if parent.items else parent.start + 1
+    end = parent.start + 1
+    if parent.items:
+        end = parent.items[-1].end
     inside = "".join(pieces)
-    return parent.kind + inside + parent.text[end : parent.end]
+    rest = parent.text[end : parent.end]
+    return parent.kind + inside + rest
 
 
 def _items_left(
@@ -128,11 +131,12 @@ def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
             for node in nodes:
                 below += _below(node, step)
             nodes = below
-        splices += _mapped(nodes, mapper)
+        splices += string_splices(nodes, mapper)
     return splices
 
 
-def _mapped(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
+def string_splices(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
+    """Those of these strings that the mapper changes."""
     splices = []
     for node in nodes:
         new = moved(node, mapper)
@@ -154,4 +158,4 @@ def with_strings(
     the names of members stay.
     """
     nodes = [node for at, node in walk(parse(text)) if wanted(at, node)]
-    return apply(text, _mapped(nodes, mapper))
+    return apply(text, string_splices(nodes, mapper))

@@ -18,6 +18,7 @@ from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, walk
 from ccmove.rewrite.lines import without_lines
+from ccmove.rewrite.occurrences import is_no_text
 from ccmove.rewrite.splice import Mapper
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
@@ -42,8 +43,16 @@ class _Versions(NamedTuple):
         return all(node.kind == kind for node in self)
 
 
+@dataclass(frozen=True)
+class Following:
+    """Where what came since belongs again; None: it stays."""
+
+    path: Mapper  # of a string that is a path
+    value: Mapper  # of one that may hold paths
+
+
 def taken_out(
-    form: str, before: str, after: str, now: str, back: Mapper, renamed: Mapper
+    form: str, before: str, after: str, now: str, back: Following, renamed: Mapper
 ) -> tuple[str, list[str]]:
     """`now` without the run's change, and the places where it could not be taken out.
 
@@ -105,7 +114,7 @@ class _Taking:
 
     form: str
     known: str  # the texts before and after
-    back: Mapper
+    back: Following
     renamed: Mapper
     lost: list[str] = field(default_factory=list)
 
@@ -128,7 +137,14 @@ class _Taking:
 
         None when it did not come since, or stays.
         """
-        return self.back(string) if quote(string) not in self.known else None
+        return self.back.path(string) if self._is_new(string) else None
+
+    def value_came_back(self, string: str) -> str | None:
+        """The same of a string that may hold paths."""
+        return self.back.value(string) if self._is_new(string) else None
+
+    def _is_new(self, string: str) -> bool:
+        return quote(string) not in self.known
 
     # -- values
 
@@ -157,7 +173,7 @@ class _Taking:
 
     def _changed_by_both(self, theirs: Node, at: Pointer) -> str:
         """It stays, and is named unless it will follow what has gone back."""
-        if make.moved(theirs, self.came_back) is None:
+        if make.moved(theirs, self.value_came_back) is None:
             self.lose(*at)
         return theirs.raw
 
@@ -307,7 +323,7 @@ class _Taking:
             return self._config_followed(text)
         if self.form == "index":
             return self._index_followed(text)
-        return make.with_strings(text, self.came_back)
+        return make.with_strings(text, self.value_came_back, is_no_text)
 
     def _config_followed(self, text: str) -> str:
         """Only the folders of repositories: the projects are done with by now."""
@@ -326,7 +342,7 @@ class _Taking:
         if entries is None:
             return make.apply(text, splices)
         for entry in entries.items:
-            mapper = self.back
+            mapper = self.back.path
             key = quote(index.key_of(entry))
             if key in self.known:
                 mapper = self.came_back
@@ -482,14 +498,18 @@ class _Projects:
         (old, *others) = olds
         if others or self._is_used_again(old):
             return False
-        return self.taking.back(new) == old
+        return self.taking.back.path(new) == old
 
     def _take_all_back(self, new: str, old: str, base: Node, now: Node) -> None:
         """What came since goes with what was brought."""
         versions = _Versions(base, self.had[old], now)
         text = self.taking.merged(versions, (config.PROJECTS, old))
-        self.texts[new] = make.with_strings(text, self.taking.came_back)
+        self.texts[new] = self._followed(text)
         self.names[new] = old
+
+    def _followed(self, text: str) -> str:
+        """An entry in which strings that came since follow."""
+        return make.with_strings(text, self.taking.value_came_back, is_no_text)
 
     def _put_back(self, key: str) -> None:
         """Its value comes back; where the key is used again, it adds what lacks."""
@@ -506,15 +526,15 @@ class _Projects:
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        mapper = self.taking.came_back
-        target = mapper(key)
+        target = self.taking.came_back(key)
         if target is None or key in self.texts:
             return
-        if target in self.had or target in self.have:
+        is_used = target in self.had or target in self.have
+        if is_used:
             self.taking.lose(config.PROJECTS, key)
             return
         value = self.have[key].raw
-        self.texts[key] = make.with_strings(value, mapper)
+        self.texts[key] = self._followed(value)
         self.names[key] = target
 
     def _settle_names(self) -> None:
@@ -539,7 +559,7 @@ class _Projects:
         del self.names[key]
 
 
-def settings_of_since(text: str, back: Mapper, had: Mapping[str, str]) -> str:
+def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:
     """A config file that the run did not write: what was set at NEW since goes back.
 
     `had` is the JSON text of what NEW had before the run, by its path: that stays.
@@ -551,14 +571,15 @@ def settings_of_since(text: str, back: Mapper, had: Mapping[str, str]) -> str:
     texts: dict[str, str | None] = {}
     coming: dict[str, str] = {}
     for key, node in members.items():
-        old = back(key)
+        old = back.path(key)
         if old is None:
             continue
         own = had.get(key)
         texts[key] = own
         since = _entry_of_since(node, own)
         if since is not None:
-            coming[old] = make.with_strings(since, back)
+            followed = make.with_strings(since, back.value, is_no_text)
+            coming[old] = followed
     added: dict[str, str] = {}
     for path, value in coming.items():
         if path not in members:

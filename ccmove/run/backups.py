@@ -29,6 +29,7 @@ from ccmove.errors import (
     look_at,
     run,
 )
+from ccmove.plan.model import ProjectMove
 from ccmove.run import disk
 from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json
 from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest
@@ -207,13 +208,20 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     """
     known, problem = _known(layout, backups)
     ledger = Ledger(problem=problem)
-    for move in (move for _, moves in sorted(known.items()) for move in moves):
-        for entry in move.entries:
-            ledger.entries.pop((move.source, entry), None)
-            ledger.entries[(move.target, entry)] = move.new_path
-        ledger.owners.get(move.source, set()).discard(move.path)
-        ledger.owners.setdefault(move.target, set()).add(move.new_path)
+    for identifier in sorted(known):
+        for move in known[identifier]:
+            _learn(ledger, move)
     return ledger
+
+
+def _learn(ledger: Ledger, move: ProjectMove) -> None:
+    """What a move brought is at its target from then on, and the target's."""
+    for entry in move.entries:
+        ledger.entries.pop((move.source, entry), None)
+        ledger.entries[(move.target, entry)] = move.new_path
+    ledger.owners.get(move.source, set()).discard(move.path)
+    owners = ledger.owners.setdefault(move.target, set())
+    owners.add(move.new_path)
 
 
 def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Runs, str]:
@@ -258,24 +266,23 @@ class Pruning:
 def prune(layout: Layout, wanted: Pruning, *, dry_run: bool = False) -> dict[str, str]:
     """Remove backups; of each why it stays, and nothing for those that go."""
     backups = all_backups(layout)
-    limit = "~"  # after every date
-    if wanted.older_than is not None:
-        limit = stamp(time.time() - wanted.older_than)
     why = {}
     for age, backup in enumerate(reversed(backups)):
-        why[backup.id] = _why_it_stays(backup, age, wanted, limit)
+        why[backup.id] = _why_it_stays(backup, age, wanted)
     _keep_pairs_together(backups, wanted.named, why)
     going = [backup for backup in backups if not why[backup.id]]
-    for backup in going:
-        refuse_link(layout.backups / backup.id)
-    if going and not dry_run:
-        _write_ledger(layout, going)
-        for backup in going:
-            disk.remove_backup(layout.backups / backup.id)
+    paths = [layout.backups / backup.id for backup in going]
+    for path in paths:
+        refuse_link(path)
+    if dry_run or not going:
+        return why
+    _write_ledger(layout, going)
+    for path in paths:
+        disk.remove_backup(path)
     return why
 
 
-def _why_it_stays(backup: Backup, age: int, wanted: Pruning, limit: str) -> str:
+def _why_it_stays(backup: Backup, age: int, wanted: Pruning) -> str:
     """Nothing for one that is to go; `age` counts from the newest, which has 0."""
     if backup.id in wanted.named:
         return ""
@@ -283,9 +290,10 @@ def _why_it_stays(backup: Backup, age: int, wanted: Pruning, limit: str) -> str:
         return "not named"
     if age < (wanted.keep or 0):
         return "the newest" if wanted.keep == 1 else f"one of the newest {wanted.keep}"
-    if backup.id[:16] >= limit:
-        return "not old enough"
-    return ""
+    if wanted.older_than is None:
+        return ""
+    limit = stamp(time.time() - wanted.older_than)
+    return "not old enough" if backup.id >= limit else ""
 
 
 def _keep_pairs_together(

@@ -8,8 +8,8 @@ another way.
 
 import json
 import re
-from collections.abc import Callable, Collection
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path, PurePath
 from typing import TypeVar
 
@@ -36,7 +36,7 @@ from ccmove.run.manifest import (
     config_name,
     sha256,
 )
-from ccmove.run.roots import Roots, is_name, read_folder, write_folder
+from ccmove.run.roots import Role, Roots, is_name, read_folder, write_folder
 
 SCHEMA = 4
 LARGEST_NUMBER = 1 << 63
@@ -45,31 +45,155 @@ PROMPT = re.compile("[0-9a-f]{16}")
 OPTION = re.compile("(--)?[a-z]+(-[a-z]+)*")
 DOCUMENTS = {"config": roots.CONFIG, "index": roots.INDEXES, "other": roots.OTHER}
 
+KINDS_OF_MOVE = ("rename", "merge", "same", "split")
+
 Row = dict[str, object]
 Runs = dict[str, tuple[ProjectMove, ...]]  # ID -> what that run brought where
 T = TypeVar("T")
 
 
+class Fields:
+    """The members of a JSON object, each of them read as what it has to be."""
+
+    def __init__(self, value: object, paths: Roots | None = None) -> None:
+        if type(value) is not dict:
+            raise ValueError(f"{value!r:.200} is not an object")
+        self._members: Row = value
+        self._roots = paths
+
+    def value(self, name: str) -> object:
+        if name not in self._members:
+            raise ValueError(f"{name} is missing")
+        return self._members[name]
+
+    def has(self, name: str) -> bool:
+        return self.value(name) is not None
+
+    def text(self, name: str) -> str:
+        return _text(self.value(name))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return self.each(name, _text)
+
+    def name(self, name: str) -> str:
+        return _name(self.value(name))
+
+    def notes(self, name: str) -> tuple[str, ...]:
+        return self.each(name, inside)
+
+    def one_of(self, name: str, *choices: str) -> str:
+        text = self.text(name)
+        if text not in choices:
+            raise ValueError(f"{text!r:.200} is none of {', '.join(choices)}")
+        return text
+
+    def id(self, name: str) -> str:
+        return _match(self.value(name), ID_PATTERN)
+
+    def id_if_any(self, name: str) -> str | None:
+        return self.id(name) if self.has(name) else None
+
+    def hash(self, name: str) -> str:
+        return _match(self.value(name), HASH)
+
+    def number(self, name: str) -> int:
+        return _number(self.value(name))
+
+    def count(self, name: str, limit: int = LARGEST_NUMBER) -> int:
+        number = self.number(name)
+        if not 0 <= number < limit:
+            raise ValueError(f"{name} can't be {number}")
+        return number
+
+    def mode(self, name: str) -> int:
+        return self.count(name, 0o10000)
+
+    def path(self, name: str, role: Role) -> Path:
+        return self._path(self.value(name), role)
+
+    def paths(self, name: str, role: Role) -> tuple[Path, ...]:
+        return tuple(self._path(item, role) for item in self.items(name))
+
+    def _path(self, value: object, role: Role) -> Path:
+        assert self._roots is not None
+        return self._roots.read(value, role)
+
+    def items(self, name: str) -> list[object]:
+        return _items(self.value(name))
+
+    def each(self, name: str, read: Callable[[object], T]) -> tuple[T, ...]:
+        return tuple(read(item) for item in self.items(name))
+
+    def row(self, name: str) -> "Fields":
+        return Fields(self.value(name), self._roots)
+
+    def rows(self, name: str, read: Callable[["Fields"], T]) -> tuple[T, ...]:
+        rows = [Fields(item, self._roots) for item in self.items(name)]
+        return tuple(map(read, rows))
+
+
+def _items(value: object) -> list[object]:
+    if type(value) is not list:
+        raise ValueError(f"{value!r:.200} is not a list")
+    return value
+
+
+def _text(value: object) -> str:
+    if type(value) is not str:
+        raise ValueError(f"{value!r:.200} is not a text")
+    return value
+
+
+def _match(value: object, pattern: re.Pattern[str]) -> str:
+    text = _text(value)
+    if not pattern.fullmatch(text):
+        raise ValueError(f"{text!r:.200} is not {pattern.pattern}")
+    return text
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or abs(value) >= LARGEST_NUMBER:
+        raise ValueError(f"{value!r:.200} is not a number")
+    return value
+
+
+def _name(value: object) -> str:
+    if not is_name(value):
+        raise ValueError(f"{value!r:.200} is not a name")
+    return _text(value)
+
+
+def inside(value: object) -> str:
+    """Names with strokes between them, which lead nowhere but down."""
+    text = _text(value)
+    path = PurePath(text)
+    if path.anchor or ".." in path.parts:
+        raise ValueError(f"{text!r:.200} leads elsewhere")
+    return text
+
+
+# -- version and checksum
+
+
 def sealed(body: Row) -> Row:
     """A record as it is written, with the version and a checksum over all of it."""
     record: Row = {"schema": SCHEMA, **body}
-    return {**record, "checksum": sha256(_text_of(record).encode())}
+    return {**record, "checksum": sha256(_json(record).encode())}
 
 
 def unsealed(record: object) -> Row:
-    """The body of a record; ValueError when it is not one that this version wrote."""
-    if type(record) is not dict or record.get("schema") != SCHEMA:
-        version = record.get("schema") if type(record) is dict else None
+    """What a record holds; ValueError when it is not one that this version wrote."""
+    body = dict(record) if type(record) is dict else {}
+    version = body.pop("schema", None)
+    if version != SCHEMA:
         raise ValueError(f"unknown version {version!r}")
-    body = dict(record)
-    del body["schema"]
     body.pop("checksum", None)
-    if _text_of(sealed(body)) != _text_of(record):
+    if _json(sealed(body)) != _json(record):
         raise ValueError("it was changed since it was written")
     return body
 
 
-def _text_of(record: object) -> str:
+def _json(record: object) -> str:
     return json.dumps(record, sort_keys=True)
 
 
@@ -79,238 +203,72 @@ def _text_of(record: object) -> str:
 def to_json(manifest: Manifest, layout: Layout, run: Path) -> Row:
     """The record of a manifest that is, or will be, in the directory `run`."""
     paths = Roots(layout, run, manifest.folders, manifest.places)
+    without_paths = replace(
+        manifest, folders=(), places=(), replaced=(), operations=(), notes_saved=()
+    )
     folders = []
     for old, new in manifest.folders:
-        folders.append((write_folder(layout, old), write_folder(layout, new)))
+        pair = write_folder(layout, old), write_folder(layout, new)
+        folders.append(pair)
+    places = [write_folder(layout, place) for place in manifest.places]
+    replaced = [paths.write(path, roots.REPLACED) for path in manifest.replaced]
+    operations = [_from_operation(op, paths) for op in manifest.operations]
+    notes_saved = [_from_note(note, paths) for note in manifest.notes_saved]
     return sealed(
         {
-            "id": manifest.id,
-            "kind": manifest.kind,
-            "moves": manifest.moves,
-            "kept": manifest.kept,
-            "projects": [asdict(move) for move in manifest.projects],
-            "own": [asdict(own) for own in manifest.own],
-            "prompts_at_new": manifest.prompts_at_new,
+            **asdict(without_paths),
             "folders": folders,
-            "places": [write_folder(layout, place) for place in manifest.places],
-            "undoes": manifest.undoes,
-            "options": manifest.options,
-            "homes": manifest.homes,
-            "config_file": manifest.config_file,
-            "replaced": [paths.write(p, roots.REPLACED) for p in manifest.replaced],
-            "operations": [_operation_row(op, paths) for op in manifest.operations],
-            "notes_saved": [_note_row(note, paths) for note in manifest.notes_saved],
+            "places": places,
+            "replaced": replaced,
+            "operations": operations,
+            "notes_saved": notes_saved,
         }
     )
 
 
 def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     """The manifest in the directory `run`; ValueError when no run of ours wrote it."""
-    try:
-        manifest = _manifest(unsealed(record), layout, run)
-    except KeyError as error:
-        raise ValueError(f"{error} is missing") from None
-    if run not in (layout.run, layout.backups / manifest.id):
+    manifest = _manifest(unsealed(record), layout, run)
+    is_its_own = run == layout.backups / manifest.id
+    if run != layout.run and not is_its_own:
         raise ValueError(f"it belongs to {manifest.id}")
-    if _text_of(to_json(manifest, layout, run)) != _text_of(record):
+    again = to_json(manifest, layout, run)
+    if _json(again) != _json(record):
         raise ValueError("it has something in it that no run writes")
-    _check_numbers(manifest)
-    _check_config_file(manifest, layout)
+    _refuse_other_numbers(manifest)
+    _refuse_another_config_file(manifest, layout)
     return manifest
 
 
-def _manifest(row: Row, layout: Layout, run: Path) -> Manifest:
-    folders = tuple(_folder_pair(pair, layout) for pair in _items(row["folders"]))
-    places = tuple(read_folder(layout, place) for place in _items(row["places"]))
-    paths = Roots(layout, run, folders, places)
-    replaced = [paths.read(p, roots.REPLACED) for p in _items(row["replaced"])]
-    operations = [_operation(value, paths) for value in _items(row["operations"])]
-    notes_saved = [_note(value, paths) for value in _items(row["notes_saved"])]
+def _manifest(body: Row, layout: Layout, run: Path) -> Manifest:
+    """Every value has its type, and every path its root."""
+    paths = _roots(Fields(body), layout, run)
+    row = Fields(body, paths)
     return Manifest(
-        id=_matching(row["id"], ID_PATTERN),
-        kind=_one_of(row["kind"], ("move", "undo")),
-        moves=_each(row["moves"], _move),
-        kept=_each(row["kept"], _text),
-        projects=_each(row["projects"], _project),
-        own=_each(row["own"], _own),
-        prompts_at_new=_each(row["prompts_at_new"], _prompt),
-        folders=folders,
-        places=places,
-        undoes=_undoes(row["undoes"]),
-        options=_each(row["options"], _option),
-        homes=_each(row["homes"], _home),
-        config_file=_text(row["config_file"]),
-        replaced=tuple(replaced),
-        operations=tuple(operations),
-        notes_saved=tuple(notes_saved),
+        id=row.id("id"),
+        kind=row.one_of("kind", "move", "undo"),
+        moves=row.each("moves", _move),
+        kept=row.texts("kept"),
+        projects=row.rows("projects", _project),
+        own=row.rows("own", _own),
+        prompts_at_new=row.each("prompts_at_new", _prompt),
+        folders=paths.folders,
+        places=paths.settings,
+        undoes=row.id_if_any("undoes"),
+        options=row.each("options", _option),
+        homes=row.each("homes", _home),
+        config_file=row.text("config_file"),
+        replaced=row.paths("replaced", roots.REPLACED),
+        operations=row.rows("operations", _operation),
+        notes_saved=row.rows("notes_saved", _note),
     )
 
 
-def _check_numbers(manifest: Manifest) -> None:
-    """Each saved file is one operation's, each staged one is beside its document."""
-    written = [op for op in manifest.operations if isinstance(op, Wrote | WroteHistory)]
-    replaced = dict(enumerate(manifest.replaced))
-    for op in written:
-        if op.before is not None and replaced.get(op.number) != op.path:
-            raise ValueError(f"{str(op.path)!r} was not staged")
-    numbers = [op.number for op in written]
-    notes = [note.number for note in manifest.notes_saved]
-    if len(set(numbers)) < len(numbers) or len(set(notes)) < len(notes):
-        raise ValueError("two files have one number")
-
-
-def _check_config_file(manifest: Manifest, layout: Layout) -> None:
-    """It is where it was, unless the run has nothing to do with it."""
-    then = manifest.config_file
-    now = config_name(layout)
-    for op in manifest.operations:
-        if isinstance(op, Wrote) and op.place == "config" and then != now:
-            raise ValueError(
-                f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
-            )
-
-
-# -- what is in it
-
-
-def _operation_row(operation: Recorded, paths: Roots) -> Row:
-    match operation:
-        case Rename(path, target, holds):
-            role = roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
-            return {
-                "kind_of": "Rename",
-                "path": paths.write(path, role),
-                "target": paths.write(target, role),
-                "holds": {"kind_of": type(holds).__name__, **asdict(holds)},
-            }
-        case Mkdir(path, mode):
-            row = paths.write(path, roots.MOVED)
-            return {"kind_of": "Mkdir", "path": row, "mode": mode}
-        case Wrote():
-            role = DOCUMENTS[operation.place]
-            before = operation.before
-            return {
-                "kind_of": "Wrote",
-                "number": operation.number,
-                "path": paths.write(operation.path, role),
-                "ends": paths.write(operation.ends, role),
-                "place": operation.place,
-                "before": asdict(before) if before is not None else None,
-                "after": asdict(operation.after),
-            }
-        case WroteHistory():
-            return {
-                "kind_of": "WroteHistory",
-                "number": operation.number,
-                "path": paths.write(operation.path, roots.HISTORY),
-                "before": asdict(operation.before),
-                "after": asdict(operation.after),
-                "record": operation.record,
-            }
-
-
-def _operation(value: object, paths: Roots) -> Recorded:
-    row = _row(value)
-    match row["kind_of"]:
-        case "Rename":
-            holds = _holds(row["holds"])
-            role = roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
-            path = paths.read(row["path"], role)
-            return Rename(path, paths.read(row["target"], role), holds)
-        case "Mkdir":
-            return Mkdir(paths.read(row["path"], roots.MOVED), _mode(row["mode"]))
-        case "Wrote":
-            place = _one_of(row["place"], DOCUMENTS)
-            before = row["before"]
-            return Wrote(
-                number=_count(row["number"]),
-                path=paths.read(row["path"], DOCUMENTS[place]),
-                ends=paths.read(row["ends"], DOCUMENTS[place]),
-                place=place,
-                before=_content(before) if before is not None else None,
-                after=_content(row["after"]),
-            )
-        case "WroteHistory":
-            return WroteHistory(
-                number=_count(row["number"]),
-                path=paths.read(row["path"], roots.HISTORY),
-                before=_content(row["before"]),
-                after=_content(row["after"]),
-                record=_matching(row["record"], HASH),
-            )
-    raise ValueError(f"{value!r:.200} is not an operation")
-
-
-def _holds(value: object) -> Holds | FileHolds | FolderHolds:
-    row = _row(value)
-    match row["kind_of"]:
-        case "Holds":
-            return Holds(_each(row["names"], inside))
-        case "FileHolds":
-            return FileHolds(_number(row["size"]), _number(row["mtime_ns"]))
-        case "FolderHolds":
-            entries = _each(row["entries"], _entry)
-            return FolderHolds(_number(row["device"]), _number(row["inode"]), entries)
-    raise ValueError(f"{value!r:.200} recognises nothing")
-
-
-def _entry(value: object) -> tuple[str, str, int, int]:
-    name, kind, size, mtime = _items(value)
-    return inside(name), _text(kind), _number(size), _number(mtime)
-
-
-def _content(value: object) -> Content:
-    row = _row(value)
-    return Content(
-        sha256=_matching(row["sha256"], HASH),
-        size=_count(row["size"]),
-        mode=_mode(row["mode"]),
-        mtime_ns=_number(row["mtime_ns"]),
-    )
-
-
-def _note_row(note: SavedNote, paths: Roots) -> Row:
-    return {
-        "number": note.number,
-        "path": paths.write(note.path, roots.NOTE),
-        "ends": paths.write(note.ends, roots.NOTE),
-        "content": asdict(note.content),
-    }
-
-
-def _note(value: object, paths: Roots) -> SavedNote:
-    row = _row(value)
-    return SavedNote(
-        number=_count(row["number"]),
-        path=paths.read(row["path"], roots.NOTE),
-        ends=paths.read(row["ends"], roots.NOTE),
-        content=_content(row["content"]),
-    )
-
-
-def _project(value: object) -> ProjectMove:
-    row = _row(value)
-    return ProjectMove(
-        path=_text(row["path"]),
-        new_path=_text(row["new_path"]),
-        source=_name(row["source"]),
-        target=_name(row["target"]),
-        kind=_one_of(row["kind"], ("rename", "merge", "same", "split")),
-        entries=_each(row["entries"], _name),
-        notes=_each(row["notes"], inside),
-        transcripts=_number(row["transcripts"]),
-        size=_number(row["size"]),
-    )
-
-
-def _own(value: object) -> Own:
-    row = _row(value)
-    return Own(
-        path=_text(row["path"]),
-        sessions=_each(row["sessions"], _text),
-        notes=_each(row["notes"], inside),
-        config=_text(row["config"]),
-    )
+def _roots(row: Fields, layout: Layout, run: Path) -> Roots:
+    """The roots of the run, to which its folders belong."""
+    folders = [_folder_pair(pair, layout) for pair in row.items("folders")]
+    places = [read_folder(layout, place) for place in row.items("places")]
+    return Roots(layout, run, tuple(folders), tuple(places))
 
 
 def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
@@ -318,12 +276,190 @@ def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
     return read_folder(layout, old), read_folder(layout, new)
 
 
+def _refuse_other_numbers(manifest: Manifest) -> None:
+    """Each saved file is one operation's, and each staged one beside its document."""
+    numbers: set[int] = set()
+    staged = dict(enumerate(manifest.replaced))
+    for op in manifest.operations:
+        if isinstance(op, Rename | Mkdir):
+            continue
+        if op.number in numbers:
+            raise ValueError(f"two files have the number {op.number}")
+        numbers.add(op.number)
+        if op.before is not None and staged.get(op.number) != op.path:
+            raise ValueError(f"{str(op.path)!r} was not staged")
+    notes = {note.number for note in manifest.notes_saved}
+    if len(notes) < len(manifest.notes_saved):
+        raise ValueError("two notes have one number")
+
+
+def _refuse_another_config_file(manifest: Manifest, layout: Layout) -> None:
+    """It is where it was, unless the run had nothing to do with it."""
+    then = manifest.config_file
+    now = config_name(layout)
+    for op in manifest.operations:
+        if isinstance(op, Wrote) and op.place == "config" and then != now:
+            what = f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
+            raise ValueError(what)
+
+
+# -- what is in it
+
+
+def _from_operation(operation: Recorded, paths: Roots) -> Row:
+    kind = type(operation).__name__
+    match operation:
+        case Rename():
+            row = _from_rename(operation, paths)
+        case Mkdir(path, mode):
+            row = {"path": paths.write(path, roots.MOVED), "mode": mode}
+        case Wrote():
+            row = _from_wrote(operation, paths)
+        case WroteHistory(path=path):
+            row = asdict(operation)
+            row["path"] = paths.write(path, roots.HISTORY)
+    return {"kind_of": kind, **row}
+
+
+def _from_rename(rename: Rename, paths: Roots) -> Row:
+    role = _role(rename.holds)
+    path = paths.write(rename.path, role)
+    target = paths.write(rename.target, role)
+    holds = {"kind_of": type(rename.holds).__name__, **asdict(rename.holds)}
+    return {"path": path, "target": target, "holds": holds}
+
+
+def _from_wrote(wrote: Wrote, paths: Roots) -> Row:
+    role = DOCUMENTS[wrote.place]
+    path = paths.write(wrote.path, role)
+    ends = paths.write(wrote.ends, role)
+    return {**asdict(wrote), "path": path, "ends": ends}
+
+
+def _operation(row: Fields) -> Recorded:
+    """By the kind that it says it is."""
+    match row.value("kind_of"):
+        case "Rename":
+            holds = _holds(row.row("holds"))
+            role = _role(holds)
+            return Rename(row.path("path", role), row.path("target", role), holds)
+        case "Mkdir":
+            return Mkdir(row.path("path", roots.MOVED), row.mode("mode"))
+        case "Wrote":
+            return _wrote(row)
+        case "WroteHistory":
+            return WroteHistory(
+                number=row.count("number"),
+                path=row.path("path", roots.HISTORY),
+                before=_content(row.row("before")),
+                after=_content(row.row("after")),
+                record=row.hash("record"),
+            )
+        case kind:
+            raise ValueError(f"{kind!r:.200} is not an operation")
+
+
+def _role(holds: Holds | FileHolds | FolderHolds) -> Role:
+    """Where something that is renamed may be."""
+    return roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
+
+
+def _wrote(row: Fields) -> Wrote:
+    place = row.one_of("place", *DOCUMENTS)
+    role = DOCUMENTS[place]
+    before = None
+    if row.has("before"):
+        before = _content(row.row("before"))
+    return Wrote(
+        number=row.count("number"),
+        path=row.path("path", role),
+        ends=row.path("ends", role),
+        place=place,
+        before=before,
+        after=_content(row.row("after")),
+    )
+
+
+def _holds(row: Fields) -> Holds | FileHolds | FolderHolds:
+    match row.value("kind_of"):
+        case "Holds":
+            return Holds(row.notes("names"))
+        case "FileHolds":
+            return FileHolds(row.number("size"), row.number("mtime_ns"))
+        case "FolderHolds":
+            device = row.number("device")
+            inode = row.number("inode")
+            return FolderHolds(device, inode, row.each("entries", _entry))
+        case kind:
+            raise ValueError(f"{kind!r:.200} recognises nothing")
+
+
+def _entry(value: object) -> tuple[str, str, int, int]:
+    name, kind, size, mtime = _items(value)
+    return inside(name), _text(kind), _number(size), _number(mtime)
+
+
+def _content(row: Fields) -> Content:
+    return Content(
+        sha256=row.hash("sha256"),
+        size=row.count("size"),
+        mode=row.mode("mode"),
+        mtime_ns=row.number("mtime_ns"),
+    )
+
+
+def _from_note(note: SavedNote, paths: Roots) -> Row:
+    path = paths.write(note.path, roots.NOTE)
+    ends = paths.write(note.ends, roots.NOTE)
+    return {**asdict(note), "path": path, "ends": ends}
+
+
+def _note(row: Fields) -> SavedNote:
+    return SavedNote(
+        number=row.count("number"),
+        path=row.path("path", roots.NOTE),
+        ends=row.path("ends", roots.NOTE),
+        content=_content(row.row("content")),
+    )
+
+
+def _project(row: Fields) -> ProjectMove:
+    return ProjectMove(
+        path=row.text("path"),
+        new_path=row.text("new_path"),
+        source=row.name("source"),
+        target=row.name("target"),
+        kind=row.one_of("kind", *KINDS_OF_MOVE),
+        entries=row.each("entries", _name),
+        notes=row.notes("notes"),
+        transcripts=row.number("transcripts"),
+        size=row.number("size"),
+    )
+
+
+def _own(row: Fields) -> Own:
+    return Own(
+        path=row.text("path"),
+        sessions=row.texts("sessions"),
+        notes=row.notes("notes"),
+        config=row.text("config"),
+    )
+
+
 def _move(value: object) -> tuple[str, str]:
-    old, new = _each(value, _text)
+    old, new = map(_text, _items(value))
     for path in (old, new):
         if is_root(path) or "\0" in path:
             raise ValueError(f"{path!r} can't be moved")
     return old, new
+
+
+def _prompt(value: object) -> str:
+    return _match(value, PROMPT)
+
+
+def _option(value: object) -> str:
+    return _match(value, OPTION)
 
 
 def _home(value: object) -> tuple[str, int, int]:
@@ -337,103 +473,15 @@ def _home(value: object) -> tuple[str, int, int]:
 def ledger_to_json(runs: Runs) -> Row:
     rows = []
     for identifier, moves in runs.items():
-        rows.append([identifier, [asdict(move) for move in moves]])
+        rows.append((identifier, [asdict(move) for move in moves]))
     return sealed({"runs": rows})
 
 
 def ledger_from_json(record: object) -> Runs:
     """What each run brought where; ValueError when no run of ours wrote this."""
     runs: Runs = {}
-    try:
-        for value in _items(unsealed(record)["runs"]):
-            identifier, moves = _items(value)
-            runs[_matching(identifier, ID_PATTERN)] = _each(moves, _project)
-    except KeyError as error:
-        raise ValueError(f"{error} is missing") from None
+    for value in _items(unsealed(record).get("runs")):
+        identifier, moves = _items(value)
+        projects = [_project(Fields(move)) for move in _items(moves)]
+        runs[_match(identifier, ID_PATTERN)] = tuple(projects)
     return runs
-
-
-# -- values, each of which is a ValueError when it is something else
-
-
-def _row(value: object) -> Row:
-    if type(value) is dict:
-        return value
-    raise ValueError(f"{value!r:.200} is not an object")
-
-
-def _items(value: object) -> list[object]:
-    if type(value) is list:
-        return value
-    raise ValueError(f"{value!r:.200} is not a list")
-
-
-def _each(value: object, read: Callable[[object], T]) -> tuple[T, ...]:
-    return tuple(read(item) for item in _items(value))
-
-
-def _text(value: object) -> str:
-    if type(value) is str:
-        return value
-    raise ValueError(f"{value!r:.200} is not a text")
-
-
-def _matching(value: object, pattern: re.Pattern[str]) -> str:
-    text = _text(value)
-    if pattern.fullmatch(text):
-        return text
-    raise ValueError(f"{text!r:.200} is not {pattern.pattern}")
-
-
-def _prompt(value: object) -> str:
-    return _matching(value, PROMPT)
-
-
-def _option(value: object) -> str:
-    return _matching(value, OPTION)
-
-
-def _undoes(value: object) -> str | None:
-    return None if value is None else _matching(value, ID_PATTERN)
-
-
-def _one_of(value: object, choices: Collection[str]) -> str:
-    text = _text(value)
-    if text in choices:
-        return text
-    raise ValueError(f"{text!r:.200} is none of {', '.join(choices)}")
-
-
-def _name(value: object) -> str:
-    text = _text(value)
-    if is_name(text):
-        return text
-    raise ValueError(f"{text!r:.200} is not a name")
-
-
-def inside(value: object) -> str:
-    """Names with strokes between them, which lead nowhere but down."""
-    path = PurePath(_text(value))
-    if path.anchor or ".." in path.parts:
-        raise ValueError(f"{value!r:.200} leads elsewhere")
-    return _text(value)
-
-
-def _number(value: object) -> int:
-    if type(value) is int and abs(value) < LARGEST_NUMBER:
-        return value
-    raise ValueError(f"{value!r:.200} is not a number")
-
-
-def _count(value: object) -> int:
-    number = _number(value)
-    if number >= 0:
-        return number
-    raise ValueError(f"{number} is below nothing")
-
-
-def _mode(value: object) -> int:
-    number = _number(value)
-    if number in range(0o10000):
-        return number
-    raise ValueError(f"{number} is not a mode")

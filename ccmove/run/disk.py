@@ -45,6 +45,9 @@ from ccmove.system import (
 )
 
 BLOCK = 1 << 20
+NO_REPLACE = 4 if MAC else 1  # RENAME_EXCL, RENAME_NOREPLACE
+# What a file system answers that can't make a hard link there.
+NO_LINK = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,25 +107,44 @@ def append(path: Path, data: bytes, attributes: Attributes) -> None:
 def _write(
     path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
 ) -> None:
+    """The owner comes before the mode, which it resets, and the date after the last
+    piece; on Windows after the file is closed, which sets it too.
+    """
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
-            now, owner = os.fstat(fd), (attributes.uid, attributes.gid)
-            if not WINDOWS and owner not in ((-1, -1), (now.st_uid, now.st_gid)):
-                os.fchown(fd, *owner)
-            if not WINDOWS and stat.S_IMODE(now.st_mode) != attributes.mode:
-                os.fchmod(fd, attributes.mode)
+            if not WINDOWS:
+                _set_owner_and_mode(fd, attributes)
             for piece in pieces:
-                view = memoryview(piece)
-                while view:  # os.write may write less than it was given
-                    view = view[os.write(fd, view) :]
-            if not WINDOWS and attributes.mtime_ns is not None:
-                os.utime(fd, ns=(attributes.mtime_ns, attributes.mtime_ns))
+                _write_all(fd, piece)
+            if not WINDOWS:
+                _set_date(fd, attributes)
             fsync(fd)
         finally:
             os.close(fd)
-        if WINDOWS and attributes.mtime_ns is not None:  # which closing it sets, too
-            os.utime(path, ns=(attributes.mtime_ns, attributes.mtime_ns))
+        if WINDOWS:
+            _set_date(path, attributes)
+
+
+def _set_owner_and_mode(fd: int, attributes: Attributes) -> None:
+    now = os.fstat(fd)
+    owner = (attributes.uid, attributes.gid)
+    if owner not in ((-1, -1), (now.st_uid, now.st_gid)):
+        os.fchown(fd, *owner)
+    if stat.S_IMODE(now.st_mode) != attributes.mode:
+        os.fchmod(fd, attributes.mode)
+
+
+def _set_date(file: int | Path, attributes: Attributes) -> None:
+    if attributes.mtime_ns is not None:
+        os.utime(file, ns=(attributes.mtime_ns, attributes.mtime_ns))
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """All of it: os.write may write less than it was given."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def open_record(path: Path) -> int:
@@ -133,9 +155,7 @@ def open_record(path: Path) -> int:
 
 def add_line(fd: int, line: bytes) -> None:
     """Add a line to the record of progress; it is on disk when this returns."""
-    view = memoryview(line)
-    while view:
-        view = view[os.write(fd, view) :]
+    _write_all(fd, line)
     fsync(fd)
 
 
@@ -147,19 +167,20 @@ def save(source: Path, saved: Path) -> None:
     """
     with directory(source.parent) as old, directory(saved.parent) as new:
         try:
-            names = (old.at(source.name), new.at(saved.name))
-            os.link(*names, src_dir_fd=old.fd, dst_dir_fd=new.fd, follow_symlinks=False)
+            os.link(
+                old.at(source.name),
+                new.at(saved.name),
+                src_dir_fd=old.fd,
+                dst_dir_fd=new.fd,
+                follow_symlinks=False,
+            )
             return
         except OSError as error:
-            if error.errno not in (
-                errno.EXDEV,
-                errno.EPERM,
-                errno.ENOTSUP,
-                errno.EMLINK,
-            ):
+            if error.errno not in NO_LINK:
                 raise
     with open(open_file(source), "rb") as file:
-        write_new(saved, iter(lambda: file.read(BLOCK), b""))
+        blocks = iter(lambda: file.read(BLOCK), b"")
+        write_new(saved, blocks)
 
 
 def replace(staged: Path, target: Path) -> None:
@@ -179,16 +200,14 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if WINDOWS and isinstance(error, PermissionError):
-            error.strerror = (
-                f"in use by {', '.join(programs_in(path)) or 'some program'}"
-            )
-        if (
-            error.errno == errno.EXDEV
-        ):  # preflight has seen that both are on one file system
-            error.strerror = (
-                "can't be renamed here: on an overlay (a container?) or across a mount"
-            )
-            error.filename, error.filename2 = str(path), None
+            users = ", ".join(programs_in(path)) or "some program"
+            error.strerror = f"in use by {users}"
+        # Preflight has seen that both are on one file system.
+        if error.errno == errno.EXDEV:
+            where = "on an overlay (a container?) or across a mount"
+            error.strerror = f"can't be renamed here: {where}"
+            error.filename = str(path)
+            error.filename2 = None
         raise
 
 
@@ -236,22 +255,24 @@ def _rename_no_replace(
     """
     code = errno.ENOSYS
     try:
-        there = new_parent.lstat(new)
-        # Where names in another case, or composed in another way, are the same, it
-        # finds itself.
-        if not (
-            os.path.samestat(there, old_parent.lstat(old))
-            and stat.S_ISDIR(there.st_mode)
-        ):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
+        occupant = new_parent.lstat(new)
     except FileNotFoundError:
         if old_parent.fd is not None and new_parent.fd is not None:
-            code = _renameat2(
-                old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new)
-            )
+            names = (os.fsencode(old), os.fsencode(new))
+            code = _renameat2(old_parent.fd, names[0], new_parent.fd, names[1])
+    else:
+        # Where names in another case, or composed in another way, are the same, it
+        # finds itself.
+        is_itself = os.path.samestat(occupant, old_parent.lstat(old))
+        if not is_itself or not stat.S_ISDIR(occupant.st_mode):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
     if code in NO_CALL:
-        names = (old_parent.at(old), new_parent.at(new))
-        os.rename(*names, src_dir_fd=old_parent.fd, dst_dir_fd=new_parent.fd)
+        os.rename(
+            old_parent.at(old),
+            new_parent.at(new),
+            src_dir_fd=old_parent.fd,
+            dst_dir_fd=new_parent.fd,
+        )
     elif code != 0:
         raise OSError(code, os.strerror(code), old, None, new)
 
@@ -265,10 +286,10 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
         function = library.renameatx_np if MAC else library.renameat2
     except (AttributeError, OSError):
         return errno.ENOSYS
-    failed = function(
-        old_parent, old, new_parent, new, 4 if MAC else 1
-    )  # RENAME_EXCL, _NOREPLACE
-    return ctypes.get_errno() if failed else 0
+    failed = function(old_parent, old, new_parent, new, NO_REPLACE)
+    if failed:
+        return ctypes.get_errno()
+    return 0
 
 
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:

@@ -20,7 +20,7 @@ from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA
-from ccmove.run.manifest import Manifest, staged_name
+from ccmove.run.manifest import Manifest
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
 SET_ASIDE = run(
@@ -28,6 +28,11 @@ SET_ASIDE = run(
 )
 MOVES = "moves.txt"  # of a list, as `--from-file` reads it: to move again
 PARTS = ("files", "staged", "aside", "parked")  # directories of a run
+# What a run itself puts into two of them.
+FILES = {
+    "files": r"[0-9]+\.(before|after|changes|note)",
+    "staged": r"\.ccmove-.+-[0-9]+",
+}
 # Files beside them, in the order in which they are removed: without its record a
 # manifest would say that something is missing.
 RECORDS = (
@@ -49,18 +54,19 @@ def missing(what: str) -> UnfinishedRunError:
 
 def begin(layout: Layout, manifest: Manifest) -> None:
     """Make the directory of a run, with what names all that it will stage."""
+    run = layout.run
     disk.ensure_directory(layout.backups)
-    disk.make_directory(layout.run)
-    progress.make(layout.run)
+    disk.make_directory(run)
+    progress.make(run)
     write_manifest(manifest, layout)
-    disk.write_new(
-        layout.journal, [json.dumps({"schema": SCHEMA, "id": manifest.id}).encode()]
-    )
-    lines = lines_of(manifest)
+    journal = {"schema": SCHEMA, "id": manifest.id}
+    text = json.dumps(journal)
+    disk.write_new(layout.journal, [text.encode()])
+    lines = os.fsencode(lines_of(manifest))
     if lines:
-        disk.write_new(layout.run / MOVES, [os.fsencode(lines)])
+        disk.write_new(run / MOVES, [lines])
     for name in PARTS:
-        disk.make_directory(layout.run / name, flushed=False)
+        disk.make_directory(run / name, flushed=False)
     disk.flush(layout.own)
 
 
@@ -71,9 +77,13 @@ def lines_of(manifest: Manifest) -> str:
     """
     if len(manifest.moves) < 2 or manifest.undoes is not None:
         return ""
-    lines = [f"{old}\t{new}" for old, new in manifest.moves]
-    is_plain = all(line.count("\t") == 1 and "\n" not in line for line in lines)
-    return "".join(f"{line}\n" for line in lines) if is_plain else ""
+    lines = ""
+    for old, new in manifest.moves:
+        line = f"{old}\t{new}"
+        if line.count("\t") > 1 or "\n" in line:
+            return ""
+        lines += f"{line}\n"
+    return lines
 
 
 def was_interrupted(layout: Layout) -> bool:
@@ -102,20 +112,29 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
     is gone means nothing.
     """
     if manifest is not None:
-        for parent in {path.parent for path in manifest.replaced}:
-            # It may come back, with our file or our change in it; later, a job is gone
-            # for good.
-            if not is_there(parent) and (at_once or parent.parent != layout.jobs):
-                raise missing(f"{parent} is gone")
+        _refuse_gone(layout, manifest, at_once)
         _remove_files(layout, manifest)
         disk.remove_file(layout.journal)
-    if not set(names_in(layout.run)) <= set(RECORDS):
+    run = layout.run
+    if not set(names_in(run)) <= set(RECORDS):
         return set_aside(layout)
-    if is_there(layout.run):
+    if is_there(run):
         for name in RECORDS:
-            disk.remove_file(layout.run / name, flushed=name == "manifest.json")
-        disk.remove_directory(layout.run)
+            disk.remove_file(run / name, flushed=name == "manifest.json")
+        disk.remove_directory(run)
     return None
+
+
+def _refuse_gone(layout: Layout, manifest: Manifest, at_once: bool) -> None:
+    """A directory that is gone may come back, with our file or our change in it.
+
+    Not that of a job, unless it was there just now: a job is gone for good.
+    """
+    parents = {path.parent for path in manifest.replaced}
+    for parent in parents:
+        may_come_back = at_once or parent.parent != layout.jobs
+        if may_come_back and not is_there(parent):
+            raise missing(f"{parent} is gone")
 
 
 def _remove_files(layout: Layout, manifest: Manifest) -> None:
@@ -124,14 +143,13 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
     """
     for path in manifest.staged:
         disk.remove_file(path)
-        disk.remove_file(path.with_name(f"{path.name}-back"))
-    made = re.escape(staged_name(manifest.id, 0)).removesuffix("0") + "[0-9]+"
-    for name in names_in(layout.run / "staged"):
-        if re.fullmatch(made, name):
-            disk.remove_file(layout.run / "staged" / name, flushed=False)
-    for name in names_in(layout.run / "files"):
-        if re.fullmatch(r"[0-9]+\.(before|after|changes|note)", name):
-            disk.remove_file(layout.run / "files" / name, flushed=False)
+        on_the_way_back = path.with_name(f"{path.name}-back")
+        disk.remove_file(on_the_way_back)
+    for part, pattern in FILES.items():
+        directory = layout.run / part
+        for name in names_in(directory):
+            if re.fullmatch(pattern, name):
+                disk.remove_file(directory / name, flushed=False)
     flush_parts(layout)
 
 
@@ -149,10 +167,12 @@ def set_aside(layout: Layout) -> str:
     """Keep all that there is of an unfinished run together; the ID it has."""
     identifier = new_id(layout)
     with contextlib.suppress(RefusedError):
-        identifier = read_manifest(layout.run / "manifest.json", layout).id
+        manifest = read_manifest(layout.run / "manifest.json", layout)
+        identifier = manifest.id
     disk.ensure_directory(layout.unfinished)
     disk.ensure_directory(layout.run)
-    if is_there(layout.journal) and not is_there(layout.run / "journal.json"):
-        disk.rename_new(layout.journal, layout.run / "journal.json")
+    kept_journal = layout.run / layout.journal.name
+    if is_there(layout.journal) and not is_there(kept_journal):
+        disk.rename_new(layout.journal, kept_journal)
     disk.rename_new(layout.run, layout.unfinished / identifier)
     return identifier

@@ -87,15 +87,15 @@ def held(paths: Iterable[Path], waiting: Waiting | None = None) -> Iterator[None
         thread.join()
         for path in ours:
             with contextlib.suppress(FileNotFoundError):
-                if (
-                    os.lstat(path).st_mtime_ns == ours[path]
-                ):  # else someone took it for stale
+                # Another time: someone took it for stale.
+                if os.lstat(path).st_mtime_ns == ours[path]:
                     disk.remove_directory(path, flushed=False)
 
 
 def _acquire(path: Path, waiting: Waiting | None) -> int:
     """Make the lock directory, when it is free; the mtime that it has then."""
-    start, said = time.monotonic(), False
+    start = time.monotonic()
+    has_told = False
     while True:
         remove_stale([path])
         with contextlib.suppress(FileExistsError):
@@ -107,17 +107,16 @@ def _acquire(path: Path, waiting: Waiting | None) -> int:
                 f"{path} is held by a running Claude Code",
                 again("let it finish or exit it, then try again"),
             )
-        if waiting and waited > 1 and not said:
+        if waiting and waited > 1 and not has_told:
             name = path.name.removesuffix(".lock")
             waiting(f"Waiting for Claude Code to release {name}, Ctrl-C to stop", 0, 0)
-            said = True
+            has_told = True
         time.sleep(0.05)
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:
-        disk.remove_directory(
-            path, flushed=False
-        )  # else nobody would know that it is ours
+        # Else nobody would know that it is ours.
+        disk.remove_directory(path, flushed=False)
         raise
 
 

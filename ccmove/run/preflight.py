@@ -4,6 +4,7 @@ a preview does the same.
 
 import contextlib
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,9 +17,8 @@ from ccmove.system import has_room, is_foreign, mount_of
 from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
-FILES_TO_SPARE = (
-    24  # journal, manifest, saved texts, locks and the directories of a backup
-)
+# Journal, manifest, saved texts, locks and the directories of a backup.
+FILES_TO_SPARE = 24
 
 
 def preflight(layout: Layout, plan: Plan) -> None:
@@ -64,49 +64,73 @@ def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
     """No link at anything that the run makes,
     replaces or removes, nor on the way there.
     """
-    touched = [op for op in plan.operations if isinstance(op, (Rename, Mkdir))]
-    moved = [
-        path for op in touched for path in (op.path, getattr(op, "target", op.path))
-    ]
-    for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
-        with contextlib.suppress(FileNotFoundError), directory(parent):
-            if not os.access(parent, os.W_OK):
-                why = "no permission, or a read-only file system"
-                raise RefusedError(
-                    f"{parent} can't be written to: {why}", look_at(parent)
-                )
-    # Deeper down a link may be moved as what it is.
-    projects = (path for path in moved if path.parent == layout.projects)
-    for path in (*layout.client_locks, *written, *projects):
+    moved: list[Path] = []
+    for op in plan.operations:
+        if isinstance(op, Rename | Mkdir):
+            moved.append(op.path)
+        if isinstance(op, Rename):
+            moved.append(op.target)
+    for parent in {path.parent: None for path in (*written, *moved)}:
+        _refuse_closed(parent)
+    for path in (*layout.client_locks, *written):
         refuse_link(path)
+    for path in moved:
+        # Deeper down a link may be moved as what it is.
+        if path.parent == layout.projects:
+            refuse_link(path)
+
+
+def _refuse_closed(parent: Path) -> None:
+    """A directory that can't be changed, or is reached through a link.
+
+    One that is not there yet is made.
+    """
+    with contextlib.suppress(FileNotFoundError), directory(parent):
+        if not os.access(parent, os.W_OK):
+            why = "no permission, or a read-only file system"
+            what = f"{parent} can't be written to: {why}"
+            raise RefusedError(what, look_at(parent))
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
-    """Everything is staged before anything is replaced, so there must be room for all
-    of it: new contents beside the files, and in the backup the texts before and after.
+    """There must be room on each disk for all that is staged there: everything is,
+    before anything is replaced.
     """
-    needed: dict[int, tuple[Path, int]] = {}
-    staged = [(write.path, len(write.after)) for write in plan.writes]
-    staged += [
-        (layout.own, len(write.after) + len(write.before or b""))
-        for write in plan.writes
-    ]
-    staged += [(layout.own, len(note.data)) for note in plan.notes_moved]
-    if plan.history is not None:
-        staged.append((plan.history.path, plan.history.scan.new_size()))
-    for path, size in staged:
-        parent = path.parent if path.parent.is_dir() else layout.config_dir
+    parents: dict[int, Path] = {}  # device -> a directory there
+    needed: dict[int, int] = {}  # device -> bytes
+    for path, size in _new_files(layout, plan):
+        parent = path.parent
+        if not parent.is_dir():
+            parent = layout.config_dir
         device = os.stat(parent).st_dev
-        place, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
-        needed[device] = (place, sum_so_far + size)
+        parents.setdefault(device, parent)
+        needed.setdefault(device, ROOM_TO_SPARE)
+        needed[device] += size
     files = FILES_TO_SPARE + len(plan.notes_moved)
-    for place, size in needed.values():
-        if not has_room(place, size, files):
+    for device, size in needed.items():
+        parent = parents[device]
+        if not has_room(parent, size, files):
+            room = f"not enough room for {readable_size(size)} in new files"
             raise RefusedError(
-                f"{place}: not enough room for {readable_size(size)} in new files",
-                run("df", "-h", place, text="what is free"),
+                f"{parent}: {room}",
+                run("df", "-h", parent, text="what is free"),
                 again("free some space, then try again"),
             )
+
+
+def _new_files(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:
+    """New contents beside the files, and in the backup the texts before and after."""
+    own = layout.own
+    for write in plan.writes:
+        size = len(write.after)
+        yield write.path, size
+        yield own, size
+        yield own, len(write.before or b"")
+    for note in plan.notes_moved:
+        yield own, len(note.data)
+    history = plan.history
+    if history is not None:
+        yield history.path, history.scan.new_size()
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:

@@ -456,7 +456,7 @@ class Rollback:
         if document is not None:
             found = document.data
             content, named, mtime = document_back(
-                self.layout.run, self.since, wrote, found
+                self.layout, self.layout.run, self.since, wrote, found
             )
             self.stayed += [
                 f"{wrote.path}: {n} has changed since, so it stays" for n in named

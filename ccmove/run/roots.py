@@ -6,7 +6,7 @@ and what may be below each. No other path can be written, nor be read.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path, PurePath
 
@@ -124,9 +124,11 @@ class Roots:
         self,
         layout: Layout,
         run: Path,
-        folders: Iterable[tuple[Path, Path]] = (),
-        settings: Iterable[Path] = (),
+        folders: tuple[tuple[Path, Path], ...] = (),
+        settings: tuple[Path, ...] = (),
     ) -> None:
+        self.folders = folders
+        self.settings = settings
         self._state = layout.config_dir
         self._directories = {
             "run": run,
@@ -148,26 +150,27 @@ class Roots:
     def write(self, path: Path, role: Role) -> list[str]:
         """The path below the nearest root that it may have; ValueError without one.
 
-        What is in the state has none outside of it.
+        What is in the state has no root outside of it.
         """
         for directory in (path, *path.parents):
-            names = path.relative_to(directory).parts
+            inside = path.relative_to(directory)
+            names = inside.parts
             for kind, may_be_below in role.items():
                 root = self._roots.get((kind, directory))
                 if root is not None and may_be_below(names):
                     return [root, *names]
             if directory == self._state:
                 break
-        raise ValueError(f"{str(path)!r} is not something that a run has to do with")
+        what = "is not something that a run has to do with"
+        raise ValueError(f"{str(path)!r} {what}")
 
     def read(self, value: object, role: Role) -> Path:
         """The path; ValueError for one that `write` would not write like this."""
         root, names = _split(value)
         if root not in self._directories:
-            raise ValueError(f"{root!r} is not a root")
+            raise ValueError(f"{root!r:.200} is not a root")
         path = self._directories[root].joinpath(*names)
-        if self.write(path, role) != [root, *names]:
-            raise ValueError(f"{value!r:.200} is another path's")
+        _refuse_other_spelling(value, self.write(path, role))
         return path
 
 
@@ -175,14 +178,20 @@ def _kind(root: str) -> str:
     return root.partition(" ")[0]
 
 
-def _split(value: object) -> tuple[str, Names]:
+def _split(value: object) -> tuple[str, list[str]]:
     """The root and the names of a path, which lead nowhere but down."""
     if type(value) is not list or not value:
         raise ValueError(f"{value!r:.200} is not a path")
     root, *names = value
-    if type(root) is not str or not all(is_name(name) for name in names):
+    if type(root) is not str or not all(map(is_name, names)):
         raise ValueError(f"{value!r:.200} is not a path")
-    return root, tuple(names)
+    return root, names
+
+
+def _refuse_other_spelling(value: object, spelling: list[str]) -> None:
+    """One path has one spelling: by another nobody gets around what is said of it."""
+    if value != spelling:
+        raise ValueError(f"{value!r:.200} is written as {spelling}")
 
 
 def is_name(value: object) -> bool:
@@ -201,8 +210,7 @@ def is_name(value: object) -> bool:
 
 def write_folder(layout: Layout, folder: Path) -> list[str]:
     """A project folder: in the state, in the home, or else anywhere on a disk."""
-    places = {"state": layout.config_dir, "home": layout.home}
-    for root, directory in places.items():
+    for root, directory in _homes(layout).items():
         if folder.is_relative_to(directory):
             return [root, *folder.relative_to(directory).parts]
     return [folder.anchor, *folder.parts[1:]]
@@ -211,12 +219,19 @@ def write_folder(layout: Layout, folder: Path) -> list[str]:
 def read_folder(layout: Layout, value: object) -> Path:
     """A folder that can be a project's; ValueError for any other."""
     root, names = _split(value)
-    places = {"state": layout.config_dir, "home": layout.home}
-    folder = places.get(root, Path(root)).joinpath(*names)
-    ours = {layout.own, layout.projects}
-    is_ours = not ours.isdisjoint((folder, *folder.parents))
-    if is_ours or is_root(str(folder)) or not folder.is_absolute():
-        raise ValueError(f"{str(folder)!r} is not a project folder")
-    if write_folder(layout, folder) != value:
-        raise ValueError(f"{value!r:.200} is another path's")
+    directory = _homes(layout).get(root, Path(root))
+    folder = directory.joinpath(*names)
+    _refuse_other_spelling(value, write_folder(layout, folder))
+    text = str(folder)
+    is_ours = False
+    for directory in (folder, *folder.parents):
+        if directory in (layout.own, layout.projects):
+            is_ours = True
+    if is_ours or is_root(text) or not folder.is_absolute():
+        raise ValueError(f"{text!r} is not a project folder")
     return folder
+
+
+def _homes(layout: Layout) -> dict[str, Path]:
+    """Where a folder is found again after the home was copied."""
+    return {"state": layout.config_dir, "home": layout.home}

@@ -6,6 +6,7 @@ the run left it gets its original bytes; in any other the three-way rules of
 """
 
 import hashlib
+import os
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -14,8 +15,9 @@ from ccmove.errors import RefusedError, look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
 from ccmove.rewrite.history import BLOCK, Read, Scan, Tick, WayBack, from_record
+from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
-from ccmove.rewrite.threeway import taken_out
+from ccmove.rewrite.threeway import Following, taken_out
 from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
 
@@ -62,7 +64,7 @@ def _saved(path: Path, expected: str) -> bytes:
 
 
 def document_back(
-    directory: Path, since: Since, wrote: Wrote, now: bytes
+    layout: Layout, directory: Path, since: Since, wrote: Wrote, now: bytes
 ) -> tuple[bytes, list[str], int | None]:
     """The document without the run's change, what can't be taken out, and the date to
     give back.
@@ -83,17 +85,23 @@ def document_back(
         as_text(before),
         as_text(after),
         as_text(now),
-        _names_since(since).map,  # what came since
+        following(layout, since),
         since.manifest.paths.map,
     )
     return text.encode("utf-8", "surrogateescape"), named, None
 
 
-def _names_since(since: Since) -> NameMap:
+def following(layout: Layout, since: Since) -> Following:
     """NEW -> OLD, for paths that follow and for directories that were renamed."""
     renamed = [move for move in since.manifest.projects if move.kind == "rename"]
-    names = tuple((move.target, move.source) for move in renamed)
-    return NameMap(names, since.following)
+    pairs = tuple((move.target, move.source) for move in renamed)
+    names = NameMap(pairs, since.following)
+    inside = Occurrences.of(since.following, str(layout.home), os.path.lexists)
+
+    def value(string: str) -> str | None:
+        return names.map(string) or inside.inside(string)
+
+    return Following(names.map, value)
 
 
 def as_text(data: bytes) -> str:

@@ -3,10 +3,12 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import FrameType
 
 from ccmove.system import ENDING
+
+Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 
 def termination_as_interrupt() -> contextlib.AbstractContextManager[None]:
@@ -20,7 +22,7 @@ def interrupts_ignored() -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def _handled(handler: Any, numbers: list[signal.Signals]) -> Iterator[None]:
+def _handled(handler: Handler, numbers: list[signal.Signals]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers, and only it gets the signals
         return

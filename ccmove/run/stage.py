@@ -68,13 +68,20 @@ class StagedDocument:
         return False
 
     def record(self) -> Wrote:
-        write, before = self.write, None
+        write = self.write
+        before = None
         if write.before is not None:
-            found = os.lstat(write.path)
-            mode, mtime = stat.S_IMODE(found.st_mode), found.st_mtime_ns
-            before = Content(sha256(write.before), len(write.before), mode, mtime)
-        after = Content(sha256(write.after), len(write.after))
+            before = _content(write.before, os.lstat(write.path))
+        after = _content(write.after)
         return Wrote(self.number, write.path, write.ends, write.place, before, after)
+
+
+def _content(data: bytes, facts: os.stat_result | None = None) -> Content:
+    """What is recorded of a text; of one that is staged mode and date say nothing."""
+    if facts is None:
+        return Content(sha256(data), len(data))
+    mode = stat.S_IMODE(facts.st_mode)
+    return Content(sha256(data), len(data), mode, facts.st_mtime_ns)
 
 
 class StagedHistory:
@@ -102,7 +109,8 @@ class StagedHistory:
 
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history, while a thread reads back what is written."""
-        planned, waiting = self.scan.new_size(), SimpleQueue[bytes | None]()
+        planned = self.scan.new_size()
+        waiting = SimpleQueue[bytes | None]()
         with (
             _opened(self.write.path) as file,
             beside(lambda: self._read_back(waiting)) as is_busy,
@@ -140,38 +148,53 @@ class StagedHistory:
         False when nothing.
         """
         with _opened(self.write.path) as file:
-            found = os.fstat(file.fileno())
-            seen, now = self._seen, Fingerprint.of(found)
-            if now == seen:
+            facts = os.fstat(file.fileno())
+            now = Fingerprint.of(facts)
+            if now == self._seen:
                 return False
             read = reader(file)
-            is_same = (now.inode, now.device) == (seen.inode, seen.device)
-            ends_a_line = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
-            if not is_same or now.size <= seen.size or not ends_a_line:
-                raise keeps_changing(
-                    self.write.path
-                )  # it may only grow, by whole lines
-            tail = history.scan(read, now.size, self.write.rule, start=seen.size)
-            added = b"".join(history.rewritten(read, tail, seen.size))
-            disk.append(self.path, added, Attributes.of(found))
-            add_to_hash(self._before, read, seen.size, now.size)
+            self._refuse_other_change(read, now)
+            start = self._seen.size
+            tail = history.scan(read, now.size, self.write.rule, start)
+            pieces = history.rewritten(read, tail, start)
+            added = b"".join(pieces)
+            disk.append(self.path, added, Attributes.of(facts))
+            add_to_hash(self._before, read, start, now.size)
         self._after.update(added)
         self.scan.extend(tail)
         self._seen = now
         return True
 
+    def _refuse_other_change(self, read: history.Read, now: Fingerprint) -> None:
+        """The history may only grow, by whole lines."""
+        seen = self._seen
+        is_same = (now.inode, now.device) == (seen.inode, seen.device)
+        ends_a_line = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
+        if not is_same or not ends_a_line or now.size <= seen.size:
+            raise keeps_changing(self.write.path)
+
     def record(self) -> WroteHistory:
         """With what the backup keeps of the history for good:
         the values that change.
         """
-        path = self._files / f"{self.number}.changes"
-        disk.remove_file(path, flushed=False)
-        disk.write_new(path, history.to_record(self.scan))
-        seen, mode = self._seen, stat.S_IMODE(os.lstat(self.path).st_mode)
-        before = Content(self._before.hexdigest(), seen.size, mode, seen.mtime_ns)
+        changes = self._files / f"{self.number}.changes"
+        disk.remove_file(changes, flushed=False)
+        disk.write_new(changes, history.to_record(self.scan))
+        facts = os.lstat(self.path)
+        before = Content(
+            sha256=self._before.hexdigest(),
+            size=self._seen.size,
+            mode=stat.S_IMODE(facts.st_mode),
+            mtime_ns=self._seen.mtime_ns,
+        )
         after = Content(self._after.hexdigest(), self.scan.new_size())
-        changes = sha256_of(path)
-        return WroteHistory(self.number, self.write.path, before, after, changes)
+        return WroteHistory(
+            number=self.number,
+            path=self.write.path,
+            before=before,
+            after=after,
+            record=sha256_of(changes),
+        )
 
 
 Staged = StagedDocument | StagedHistory

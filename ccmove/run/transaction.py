@@ -13,8 +13,9 @@ import errno
 import itertools
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint, is_there
@@ -31,14 +32,20 @@ from ccmove.plan.model import (
     Operation,
     Plan,
     Rename,
-    Undertaking,
     Write,
     WriteHistory,
 )
 from ccmove.run import backups, disk, verify
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
-from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id, staged_name
+from ccmove.run.manifest import (
+    Manifest,
+    Recorded,
+    SavedNote,
+    config_name,
+    folder_id,
+    staged_name,
+)
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.progress import Record
 from ccmove.run.recognise import has_grown
@@ -143,19 +150,14 @@ def attempt(
 
 def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
+    layout = work.layout
     with interrupts_ignored():
-        if (
-            roll_back(work.layout, work.progress, at_once=True) is None
-            and work.has_begun
-        ):
-            raise UnfinishedRunError(
-                f"{work.layout.run} is gone, so the run could not be rolled back",
-                run(
-                    "ccmove",
-                    "recover",
-                    text=f"put {work.layout.own} back where it was, then",
-                ),
-            ) from error
+        rolled_back = roll_back(layout, work.progress, at_once=True)
+    if rolled_back is None and work.has_begun:
+        what = f"{layout.run} is gone, so the run could not be rolled back"
+        first = f"put {layout.own} back where it was, then"
+        recover = run("ccmove", "recover", text=first)
+        raise UnfinishedRunError(what, recover) from error
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
             raise StaleLookError(
@@ -173,13 +175,6 @@ def _refuse(problems: Iterable[str]) -> None:
         raise CcmoveError(what, details=shown)
 
 
-def _replaces(operation: Operation) -> bool:
-    """Whether it gives new content to a document that is there."""
-    if isinstance(operation, Write):
-        return operation.before is not None
-    return isinstance(operation, WriteHistory)
-
-
 class Work:
     """One attempt: what it stages, and the steps in their order."""
 
@@ -189,24 +184,10 @@ class Work:
         self.layout = layout
         self.plan = plan
         self.full = full  # hash everything
-        self.progress = progress or (lambda _what, _done, _total: None)
-        self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
+        self.progress = progress or _tell_nobody
         identifier = backups.new_id(layout)
-        for number, op in enumerate(plan.operations):
-            name = staged_name(identifier, number)
-            if isinstance(op, Write):
-                directory = (
-                    layout.run / "staged" if op.before is None else op.path.parent
-                )
-                self.staged[number] = StagedDocument(number, op, directory / name)
-            elif isinstance(op, WriteHistory):
-                path = op.path.with_name(name)
-                self.staged[number] = StagedHistory(number, op, path)
-        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
-        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
-        replaced = [op.path for op in plan.operations if _replaces(op)]
-        about["config_file"] = config_name(layout)
-        self.manifest = Manifest(**about, id=identifier, replaced=tuple(replaced))
+        self.staged = _staged(layout, plan, identifier)
+        self.manifest = _first_manifest(layout, plan, identifier)
         self.notes_saved: list[SavedNote] = []
         self.has_begun = False
         self._hashed = 0  # bytes
@@ -249,18 +230,22 @@ class Work:
         The names of staged files must be on disk by then: one that is gone means that
         its write was done.
         """
-        layout = self.layout
-        operations = tuple(
-            self.staged[place].record() if isinstance(op, (Write, WriteHistory)) else op
-            for place, op in enumerate(self.plan.operations)
-        )
-        parents = [staged.path.parent for staged in self.staged.values()]
-        for directory in dict.fromkeys((*parents, layout.run / "files")):
+        operations: list[Recorded] = []
+        for number, op in enumerate(self.plan.operations):
+            if isinstance(op, Write | WriteHistory):
+                operations.append(self.staged[number].record())
+            else:
+                operations.append(op)
+        changed = {staged.path.parent for staged in self.staged.values()}
+        changed.add(self.layout.run / "files")
+        for directory in sorted(changed):
             disk.flush(directory)
         self.manifest = replace(
-            self.manifest, operations=operations, notes_saved=tuple(self.notes_saved)
+            self.manifest,
+            operations=tuple(operations),
+            notes_saved=tuple(self.notes_saved),
         )
-        backups.write_manifest(self.manifest, layout)
+        backups.write_manifest(self.manifest, self.layout)
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
@@ -285,15 +270,16 @@ class Work:
 
     def change_the_rest(self, record: Record) -> None:
         """Without the locks: all other documents, then what is renamed and made."""
-        operations = self.plan.operations
-        number = len(self.plan.locked)
-        while number < len(operations):
-            self._do(number, operations[number])
-            number += 1
-            record.done(number)
-        for write in self.plan.writes:
+        plan = self.plan
+        first = len(plan.locked)
+        for number, operation in enumerate(plan.operations):
+            if number >= first:
+                self._do(number, operation)
+                record.done(number + 1)
+        for write in plan.writes:
             if not write.is_locked:
-                _refuse(verify.check_write(write, write.ends))
+                problems = verify.check_write(write, write.ends)
+                _refuse(problems)
 
     def _do(self, number: int, operation: Operation) -> None:
         """One operation; what it finds must be as it was when it was planned."""
@@ -336,17 +322,63 @@ class Work:
         """
         layout = self.layout
         for staged in self.staged.values():
-            if isinstance(
-                staged, StagedHistory
-            ):  # of which what changed is kept, and no more
-                disk.remove_file(
-                    layout.run / "files" / f"{staged.number}.before", flushed=False
-                )
+            if isinstance(staged, StagedHistory):
+                # Of the history what changed is kept, and no more.
+                second_name = layout.run / "files" / f"{staged.number}.before"
+                disk.remove_file(second_name, flushed=False)
         flush_parts(layout)
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say
         # otherwise.
+        backup = layout.backups / self.manifest.id
         with contextlib.suppress(OSError):
-            disk.rename_new(layout.run, layout.backups / self.manifest.id)
+            disk.rename_new(layout.run, backup)
         if is_there(layout.run) or not is_there(layout.own):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")
+
+
+def _tell_nobody(_what: str, _done: int, _total: int) -> None:
+    """Where nobody looks at the progress."""
+
+
+def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
+    """What is staged, by the number of its operation: beside the document that it
+    replaces or, for a file that is made, in the directory of the run.
+    """
+    staged: dict[int, Staged] = {}
+    for number, op in enumerate(plan.operations):
+        name = staged_name(identifier, number)
+        path = op.path.with_name(name)
+        if isinstance(op, WriteHistory):
+            staged[number] = StagedHistory(number, op, path)
+        if isinstance(op, Write):
+            if op.before is None:
+                path = layout.run / "staged" / name
+            staged[number] = StagedDocument(number, op, path)
+    return staged
+
+
+def _first_manifest(layout: Layout, plan: Plan, identifier: str) -> Manifest:
+    """What a run writes down when it begins: what it is about, what it replaces."""
+    replaced: list[Path] = []
+    for op in plan.operations:
+        is_made = isinstance(op, Write) and op.before is None
+        if isinstance(op, Write | WriteHistory) and not is_made:
+            replaced.append(op.path)
+    folders_at_new = [folder_id(new) for _, new in plan.moves]
+    return Manifest(
+        id=identifier,
+        kind=plan.kind,
+        moves=plan.moves,
+        kept=plan.kept,
+        projects=plan.projects,
+        own=plan.own,
+        prompts_at_new=plan.prompts_at_new,
+        folders=plan.folders,
+        places=plan.places,
+        undoes=plan.undoes,
+        options=plan.options,
+        homes=tuple(filter(None, folders_at_new)),
+        config_file=config_name(layout),
+        replaced=tuple(replaced),
+    )

@@ -46,7 +46,7 @@ from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.manifest import SavedNote, Wrote, sha256
 from ccmove.run.recognise import is_noted
 from ccmove.run.returning import Absent, Portion, sessions_of
-from ccmove.run.saved import as_text, document_back, read_note, read_saved
+from ccmove.run.saved import as_text, document_back, following, read_note, read_saved
 from ccmove.run.since import Since
 
 
@@ -188,8 +188,9 @@ class Undoing:
             return
         draft = self.placer.draft(file)
         had = {own.path: own.config for own in self.manifest.own if own.config}
+        back = following(self.layout, self.since)
         with contextlib.suppress(NotJsonError):
-            draft.text = settings_of_since(draft.text, self.since.following.map, had)
+            draft.text = settings_of_since(draft.text, back, had)
 
     def _take_out(self, wrote: Wrote) -> None:
         """The document as it is now without the run's change."""
@@ -209,7 +210,9 @@ class Undoing:
         was_brought = wrote.path != wrote.ends
         if self._is_index_of_parts(wrote) and (is_changed or was_brought):
             return  # its entries go session by session
-        content, named, mtime = document_back(self.directory, self.since, wrote, data)
+        content, named, mtime = document_back(
+            self.layout, self.directory, self.since, wrote, data
+        )
         draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime

@@ -9,16 +9,14 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from ccmove.claude.reading import read_document, sha256_of
 from ccmove.plan.model import Plan, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 
-Trace = tuple[
-    int, int, int, int, str
-]  # inode, size, mtime, mode; the hash when all are hashed
+# Inode, size, mtime, mode, and the hash when all are hashed.
+Trace = tuple[int, int, int, int, str]
 Traces = dict[str, Trace]  # of every file that is moved, by where it will be
 Tick = Callable[[int], None]  # told the size of each file that was hashed
 
@@ -26,27 +24,38 @@ Tick = Callable[[int], None]  # told the size of each file that was hashed
 def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Traces:
     """What must survive of every file that is moved; not of rewritten or staged ones.
 
-    With `tick` everything is hashed.
+    With `tick` everything is hashed. A project folder is one rename, and not ours to
+    walk through.
     """
+    moved = dict(plan.moved)
+    folders = dict(plan.folders)
     rewritten = {write.path for write in plan.writes}
-    left_out = {os.fspath(path) for path in (*dict(plan.moved), *rewritten, *staged)}
-    folders = {
-        old for old, _ in plan.folders
-    }  # one rename, and not ours to walk through
+    left_out = {str(path) for path in (*moved, *rewritten, *staged)}
     traces: Traces = {}
-    for path, final in plan.moved:
-        if path not in folders | rewritten:
-            for file in _files_below(os.fspath(path), left_out):
-                traces[f"{final}{file[len(os.fspath(path)) :]}"] = _trace(file, tick)
+    for path, final in moved.items():
+        if path in folders or path in rewritten:
+            continue
+        top = str(path)
+        for file in _files_below(top, left_out):
+            inside = file.removeprefix(top)
+            traces[f"{final}{inside}"] = _trace(file, tick)
     return traces
 
 
 def _trace(path: str, tick: Tick | None) -> Trace:
-    found, hashed = os.lstat(path), ""
+    facts = os.lstat(path)
+    digest = ""
     if tick is not None:
-        hashed = sha256_of(Path(path)) if stat.S_ISREG(found.st_mode) else ""
-        tick(found.st_size)
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed
+        if stat.S_ISREG(facts.st_mode):
+            digest = sha256_of(Path(path))
+        tick(facts.st_size)
+    return (
+        facts.st_ino,
+        facts.st_size,
+        facts.st_mtime_ns,
+        facts.st_mode,
+        digest,
+    )
 
 
 def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
@@ -67,11 +76,14 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
 
 
 def check(plan: Plan, traces: Traces, tick: Tick | None = None) -> Iterator[str]:
-    yield from (
-        f"{final} is missing" for _, final in plan.moved if not os.path.lexists(final)
-    )
+    """Everything that was moved is where it was to go, and is the file it was."""
+    for _, final in plan.moved:
+        if not os.path.lexists(final):
+            yield f"{final} is missing"
     for path, before in traces.items():
-        now = _trace(path, tick) if os.path.lexists(path) else None
+        now = None
+        if os.path.lexists(path):
+            now = _trace(path, tick)
         if now != before:
             yield f"{path} is not the file it was: {before} became {now}"
 
@@ -83,15 +95,17 @@ def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
     document = read_document(path)
     if document is None:
         return [f"{path} is missing"]
-    if document.data != write.after:
-        named = _named_differences(write.after, document.data)
-        return [f"{path} is not what was planned", *named]
-    if full and write.before is not None:
-        # What deepdiff finds and the list of changes that people are shown does not.
-        named = _named_differences(write.before, write.after)
-        if named and not compare(write.before, write.after):
-            return ["values changed that no list names", *named]
-    return []
+    now = document.data
+    if now != write.after:
+        differences = _named_differences(write.after, now)
+        return [f"{path} is not what was planned", *differences]
+    if not full or write.before is None:
+        return []
+    # What deepdiff finds and the list of changes that people are shown does not.
+    differences = _named_differences(write.before, write.after)
+    if not differences or compare(write.before, write.after):
+        return []
+    return ["values changed that no list names", *differences]
 
 
 def _named_differences(expected: bytes, found: bytes) -> list[str]:
@@ -101,7 +115,7 @@ def _named_differences(expected: bytes, found: bytes) -> list[str]:
     return [f"  {line}" for line in difference.pretty().splitlines()]
 
 
-def _value(data: bytes) -> Any:
+def _value(data: bytes) -> object:
     text = data.decode("utf-8", "surrogateescape")
     try:
         return parse(text).value

@@ -139,3 +139,16 @@ def test_a_path_may_be_relative_or_lead_through_a_link(state: StateBuilder) -> N
     (state.root / "link").symlink_to(state.code)
     assert run_ccmove("verify", "app", state=state, cwd=state.code).exit == 0
     assert verdict(state, str(Path(state.root, "link", "app"))) == 0
+
+
+def test_prompts_of_who_came_in_a_swap_are_not_left_over_of_who_went(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: the one who came has only prompts, and its folder is gone."""
+    one = state.project("one", sessions=0, prompts=2, make_folder=True)
+    two = state.project("two", sessions=1, prompts=1, make_folder=True)
+    moves = f"{one.path}\t{two.path}\n{two.path}\t{one.path}\n"
+    words = ("--from-file", "-", "--skip-path-check")
+    assert run_ccmove(*words, state=state, answers=moves).exit == 0
+    Path(two.path).rmdir()
+    assert run_ccmove("verify", state=state).exit == 0

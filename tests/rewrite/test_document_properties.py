@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index, settings
+from ccmove.rewrite.occurrences import HOLDERS, Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
 from tests.rewrite.strategies import (
@@ -152,9 +153,11 @@ CONFIGS = st.fixed_dictionaries(
 
 def moved_config(config: dict[str, Any], paths: PathMap) -> dict[str, Any]:
     """What the contract says of a config file, on values."""
-    projects = {
-        key: value for key, value in config["projects"].items() if not paths.map(key)
-    }
+    projects = {}
+    for key, value in config["projects"].items():
+        if not paths.map(key):  # in others' entries only the values that hold paths
+            holders = {name: value[name] for name in HOLDERS & value.keys()}
+            projects[key] = {**value, **moved_strings(holders, paths)}
     for key, value in config["projects"].items():
         new = paths.map(key)
         if new is not None:
@@ -193,7 +196,8 @@ def test_the_config_file_becomes_what_the_contract_says(
     config: dict[str, Any], paths: PathMap, indent: int | None
 ) -> None:
     text = stringify(config, indent).decode()
-    after = config_file.rewritten(text, paths)
+    inside = Occurrences.of(paths, "/nowhere", is_path=lambda _: False)
+    after = config_file.rewritten(config_file.with_values(text, inside, inside), paths)
     assert json.loads(after) == moved_config(json.loads(text), paths)
 
 
@@ -201,5 +205,6 @@ def test_the_config_file_becomes_what_the_contract_says(
 def test_any_document_can_be_a_config_file_or_settings(
     text: str, paths: PathMap
 ) -> None:
-    loads(config_file.rewritten(text, paths))
-    loads(settings.project_file(text, paths, NAMES))
+    inside = Occurrences.of(paths, "/nowhere", is_path=lambda _: False)
+    loads(config_file.rewritten(config_file.with_values(text, inside, inside), paths))
+    loads(settings.project_file(text, inside, NAMES))

@@ -8,9 +8,10 @@ import pytest
 
 from ccmove.rewrite import config
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.threeway import taken_out
+from ccmove.rewrite.threeway import Following, taken_out
 
 MOVE = PathMap((("/o", "/n"),))
+BACK = Following(MOVE.reversed().map, MOVE.reversed().map)
 SWAP = PathMap((("/a", "/b"), ("/b", "/a")))
 BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 Life = Callable[[dict[str, Any]], object]
@@ -24,7 +25,8 @@ def lived(
     after = config.rewritten(text, paths)
     now = json.loads(after)
     life(now)
-    back = (lambda _: None) if native else paths.reversed().map
+    way = (lambda _: None) if native else paths.reversed().map
+    back = Following(way, way)
     result, lost = taken_out(
         "config", text, after, json.dumps(now, indent=2), back, paths.map
     )
@@ -152,9 +154,7 @@ class TestConfig:
         before = '{ "n":1.10,"n" : 2 ,\r\n"projects":\t{"\\/o" :{"p":"/o"}} }\n'
         after = config.rewritten(before, MOVE)
         now = after.replace("2 ,", "2e0 ,").replace('"p"', '"p" ')
-        result, lost = taken_out(
-            "config", before, after, now, MOVE.reversed().map, MOVE.map
-        )
+        result, lost = taken_out("config", before, after, now, BACK, MOVE.map)
         expected = (
             before.replace("2 ,", "2e0 ,").replace('"p"', '"p" ').replace("\\/o", "/o")
         )
@@ -171,9 +171,11 @@ class TestIndex:
         texts = [json.dumps({"entries": entries}) for entries in (before, after, now)]
         moves = MOVE.reversed()
         names = NameMap((("-n", "-o"),), moves)
-        result, lost = taken_out(
-            "index", *texts, lambda s: moves.map(s) or names.map(s), MOVE.map
-        )
+
+        def back(path: str) -> str | None:
+            return moves.map(path) or names.map(path)
+
+        result, lost = taken_out("index", *texts, Following(back, back), MOVE.map)
         return json.loads(result)["entries"], lost
 
     def test_entries_that_came_in_leave_and_those_that_left_come_back(self) -> None:
@@ -210,7 +212,7 @@ class TestIndex:
 def test_lines(
     before: str, after: str, now: str, expected: str, lost: list[str]
 ) -> None:
-    assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (
+    assert taken_out("lines", before, after, now, BACK, MOVE.map) == (
         expected,
         lost,
     )

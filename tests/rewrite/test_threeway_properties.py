@@ -14,7 +14,7 @@ from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
-from ccmove.rewrite.threeway import taken_out
+from ccmove.rewrite.threeway import Following, taken_out
 from tests.rewrite.strategies import BLANKS, LEAVES, NEW, OLD, json_texts, spellings
 from tests.rewrite.test_document_properties import (
     CONFIGS,
@@ -44,7 +44,14 @@ ANYTHING = st.one_of(
 def out(
     before: str, after: str, now: str, paths: PathMap, form: str = "config"
 ) -> tuple[str, list[str]]:
-    return taken_out(form, before, after, now, paths.reversed().map, paths.map)
+    return taken_out(
+        form,
+        before,
+        after,
+        now,
+        Following(paths.reversed().map, paths.reversed().map),
+        paths.map,
+    )
 
 
 def later_values(value: Any) -> Iterator[Any]:

@@ -195,16 +195,20 @@ FOLLOW = r"""
 Read(//OLD/**)|Read(//OLD)|Edit(/OLD/src/*)|Write(/OLD)|Bash(/OLD/x:*)|Bash(/OLD:*)
 Bash(/OLD/bin/run)|Bash(cd /OLD && make:*)|Bash(git -C /OLD status:*)|Bash(make -C /OLD/*)
 Bash(cat /OLD/$X)|Bash(cat /OLD/a\ x)|Bash(cat /OLD/a"x y")|Bash(cat /OLD/a'x y')
-Read(/OLD/a(b)c)|mcp__x(/OLD/y)|/OLD|/OLD/x y
+Read(/OLD/a(b)c)|mcp__x(/OLD/y)|/OLD|/OLD/x y|Read(//OLD*)|Bash(cat /OLD*)|(/OLD)|a b(/OLD)
+Bash(X=/OLD/x make)|Bash(x --root=/OLD/x)|Bash(cat "/OLD/a\x")|Bash(ls;/OLD/x)|see /OLD
+Bash(cp '/srv/a' '/OLD/b')|Bash(X="/OLD/x" make)|Bash(/srv:/OLD)|bash /OLD/x
 """
 STAY = r"""
-Read(//OLD-docker/**)|Read(//OLD*)|Read(//OLD x/**)|Read(///OLD/**)|Read(~/OLD/**)|Read(!//OLD)
-Edit(/OLD2/src/*)|Bash(/OLD-docker/x:*)|Bash(cat /OLD*)|Bash(X=/OLD/x make)|Bash(x --root=/OLD/x)
-Bash(cd "/srv/OLD")|Bash(cat /OLD\ x)|Bash(cat /OLD"x")|Bash(cat "/OLD/a\x")|Bash(ls;/OLD/x)
-Bash(cat $HOME/OLD)|Bash(cat X/OLD)|Bash(cat /OLD$X)|Bash(cat /OLD`x`)|Bash(cp '/srv/a' '/OLD/b')
-Bash(X="/OLD/x" make)|(/OLD)|a b(/OLD)|Bash(/srv:/OLD)|WebFetch(domain:x/OLD)|bash /OLD/x|see /OLD
+Read(//OLD-docker/**)|Read(//OLD x/**)|Read(~/OLD/**)|Read(!//OLD)
+Edit(/OLD2/src/*)|Bash(/OLD-docker/x:*)|Bash(cat /OLD$X)|Bash(cat /OLD`x`)
+Bash(cd "/srv/OLD")|Bash(cat /OLD\ x)|Bash(cat /OLD"x")|Bash(cat /OLD/../x)
+Bash(cat $HOME/OLD)|Bash(cat X/OLD)|WebFetch(domain:x/OLD)|Bash(scp me@host:/OLD/x .)
 """
-SPACED = {"Bash(/OLD/x:*)": False, "Bash(ls /OLD)": False, "Read(//OLD/**)": True}
+SPACED = {
+    "Bash(/OLD/x:*)": False, "Bash(ls /OLD)": False, "Read(//OLD/**)": True,
+    "Bash(ls '/OLD')": True,
+}  # fmt: skip
 
 
 def rules(text: str) -> list[str]:
@@ -224,10 +228,10 @@ def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(
         del cases[r"Bash(cat /OLD\ x)"]  # there the folder, with a separator behind it
     if " " in name:
         cases = SPACED
-    hook = {"command": "/OLD/hook.sh --all /OLD"}  # a line for a shell, not a path
-    before = json.dumps(
-        {"allow": list(cases), "hooks": [hook], "env": {"R": "/OLD", "F": "-I/OLD"}}
-    )
+    hook = {"command": "/OLD/hook.sh --all /OLD"}
+    permissions = {"allow": list(cases)}
+    env = {"R": "/OLD", "F": "-I/OLD"}
+    before = json.dumps({"permissions": permissions, "hooks": [hook], "env": env})
     file = new / ".claude" / "settings.json"
     file.parent.mkdir(parents=True)
     before = before.replace("//OLD", in_rule(old)).replace("/OLD", in_json(old))
@@ -239,9 +243,9 @@ def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(
         rule.replace("//OLD", in_rule(place)).replace("/OLD", str(place))
         for rule, place in zip(cases, places, strict=True)
     ]
-    assert after["allow"] == expected
-    assert (after["hooks"][0]["command"], after["env"]) == (
-        hook["command"].replace("/OLD", old), {"R": str(new), "F": f"-I{old}"},
-    )  # fmt: skip
+    assert after["permissions"]["allow"] == expected
+    in_hook = old if " " in name else str(new)
+    assert after["hooks"][0]["command"] == hook["command"].replace("/OLD", in_hook)
+    assert after["env"] == {"R": str(new), "F": f"-I{new}"}
     bench.restore()
     assert file.read_text() == before

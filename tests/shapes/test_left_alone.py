@@ -74,7 +74,7 @@ def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) 
     other = state.project("other", sessions=1)
     config = state.config()
     config["projects"][other.path]["mcpServers"] = {
-        "s": {"args": ["--root=~/work/old"]}
+        "s": {"args": ["--root=~/work/old?x"]}
     }
     state.write_config(config)
     new = state.home / "work" / "new"
@@ -147,14 +147,14 @@ def test_a_session_that_does_not_say_whose_it_is_in_8_mb_is_named(bench: Bench) 
     assert rows[str(file)]["hint"] == command_line(("ls", "-l", str(file)))
 
 
-def test_values_of_other_projects_in_the_config_file(bench: Bench) -> None:
+def test_values_of_other_projects_that_may_mean_something_else(bench: Bench) -> None:
     state, old, new = ready(bench)
     other = state.project("other", sessions=1)
     config = state.config()
     config["projects"][other.path]["mcpServers"] = {
-        "s": {"args": [f"--root={old.path}"]}
+        "s": {"args": [f"--root={old.path}?x", f"--root={old.path}"]}
     }
-    config["projects"][other.path]["additionalDirectories"] = [old.path]
+    config["projects"][other.path]["additionalDirectories"] = [f"host:{old.path}"]
     state.write_config(config)
     row = left(bench, old.path, new)[str(state.config_file)]
     assert row["what"] == "2 lines still point to the old path; edit by hand"

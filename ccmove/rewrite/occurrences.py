@@ -1,0 +1,316 @@
+"""Paths inside longer values: rules of tools, servers' commands and addresses, lists.
+
+An occurrence of OLD begins at the start, after `=`, `,`, `;`, a quote, an opening
+bracket, a blank, a flag (`-I`), `//`, or a `:` that follows an absolute path, `=` or a
+scheme. It ends at the end, at `/`, `\\`, a quote, `:`, `;`, `,`, a closing bracket,
+`*`, or at a blank unless the longer text is a path that is known. What is plainly a
+part of another path (`OLD-docker`, `xOLD`) is none. Where one is neither plainly whole
+nor plainly longer the value stays as it is: a value is never half rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ccmove.rewrite.jsonspan import Node, Pointer, walk
+from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, join, tail_below
+from ccmove.rewrite.splice import Mapper, Splice, string_splices
+from ccmove.rewrite.windows import in_bash, is_windows
+
+# Members of a project's entry, of settings, of .mcp.json whose values hold paths.
+HOLDERS = frozenset({
+    "activeWorktreeSession", "additionalDirectories", "allowedTools", "apiKeyHelper",
+    "deniedTools", "disallowedTools", "env", "extraKnownMarketplaces", "hooks",
+    "mcpServers", "permissions", "sandbox", "statusLine",
+})  # fmt: skip
+# Members with text that people or models wrote, wherever they are.
+TEXTS = frozenset({
+    "description", "history", "lastSessionFirstPrompt", "prompt", "title",
+})  # fmt: skip
+# A `:` after one of these leads to a path; after any other word it may be a host's.
+SCHEMES = frozenset({
+    "duckdb", "file", "git+file", "ipc", "jdbc", "link", "path", "sqlite", "unix",
+})  # fmt: skip
+
+LONGEST_NAME = 255
+LONGEST_PATH = 4096
+FEW_NAMES = 8
+_SLASHES = ("/", "\\")
+_QUOTES = "\"'`"
+_OPENERS = f"=,;([{{<{_QUOTES}"
+_CLOSERS = ":;,)]}>*"
+# What no name goes on with; all else after OLD is a longer name.
+_BOUND = r"[\s!-$&-*,/:-?\[-^`{-}]"
+_BOUNDARY = re.compile(rf"{_BOUND}|\.(?={_BOUND}|\Z)|\Z")
+_START = re.compile(r"(?=[/~\\]|\$HOME|\$\{HOME\}|[A-Za-z]:[\\/])")
+_UP = re.compile(r"(?:[\\/]+\.)*[\\/]+\.\.(?![^\s\\/\"'`:;,)\]}>*])")
+_WORD_BEGINS = re.compile(r"[\s=,;:\"'`(\[<]|(?<!\$)\{")
+_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+_FILE_RULE = re.compile(r"(?!Bash\()\w+\(")
+_NEEDS_NO_QUOTES = re.compile(r"(?:\$HOME|\$\{HOME\})?[\w@%+=:,./~-]*")
+
+
+class _UnclearError(ValueError):
+    """Nobody can say whether OLD is meant."""
+
+
+def _is_never_a_path(_: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Occurrences(PathMap):
+    """Moves as people write them, that are also found inside longer values."""
+
+    home: str = ""
+    is_path: Callable[[str], bool] = _is_never_a_path  # known, or on disk
+
+    @classmethod
+    def of(
+        cls, paths: PathMap, home: str, is_path: Callable[[str], bool]
+    ) -> Occurrences:
+        spelled = paths.as_people_write(home)
+        return cls(spelled.moves, spelled.kept, spelled.alone, home, is_path)
+
+    def inside(self, value: str) -> str | None:
+        """The value with every whole occurrence moved; None: it stays."""
+        return self._moved(value, is_shell=value.startswith("Bash("))
+
+    def in_command(self, value: str) -> str | None:
+        """The same of a line for a shell."""
+        return self._moved(value, is_shell=True)
+
+    def _moved(self, value: str, *, is_shell: bool) -> str | None:
+        pieces: list[str] = []
+        done = 0
+        try:
+            for start, end, new in self._places(value):
+                if is_shell:
+                    _refuse_quotes(value, start, new)
+                pieces += (value[done:start], new)
+                done = end
+        except _UnclearError:
+            return None
+        return "".join(pieces) + value[done:] if pieces else None
+
+    def is_unclear(self, value: str) -> bool:
+        """Whether the value stays because nobody can say what is meant."""
+        try:
+            list(self._places(value))
+        except _UnclearError:
+            return True
+        return False
+
+    def _places(self, value: str) -> Iterator[tuple[int, int, str]]:
+        """Where each occurrence begins and ends, and what comes in its place."""
+        done = 0
+        for match in _START.finditer(value):
+            start = match.start()
+            if start < done:
+                continue
+            end, old = self._longest(value, start)
+            if old is None or not _begins(value, start):
+                continue
+            done = end
+            new = self._table[old]
+            is_below = value.startswith(_SLASHES, end)
+            if new is None or (is_below and old in self._alone):
+                continue  # it stays where it is
+            if self._ends(value, start, end):
+                text = value[start:end]
+                spelled = join(text, text, new)
+                yield start, end, _in_rule(value, start, spelled)
+
+    def _longest(self, value: str, start: int) -> tuple[int, str | None]:
+        """The longest path of ours that stands here, and where it ends."""
+        is_folded = is_windows(value[start : start + 8])
+        last = start
+        longest: str | None = None
+        for match in _BOUNDARY.finditer(value, start + 1):
+            end = match.start()
+            text = _folded(value[start:end], is_folded)
+            if text in self._table:
+                last = end
+                longest = text
+            if text not in self._beginnings:
+                break
+        return last, longest
+
+    def _ends(self, value: str, start: int, end: int) -> bool:
+        """Whether it ends there, and is not a longer path."""
+        after = value[end : end + 1]
+        if not after:
+            return True
+        if after in "/\\":
+            is_escape = after == "\\" and value[end + 1 : end + 2].isspace()
+            if is_escape or _UP.match(value, end):
+                raise _UnclearError
+            return True
+        if after.isspace():
+            is_one_path = _FILE_RULE.match(value) is not None
+            return not is_one_path and not self._goes_on(value, start, end)
+        is_closed = after in _QUOTES and value.count(after, 0, end) % 2 == 1
+        if after in _CLOSERS or is_closed:
+            return True
+        raise _UnclearError
+
+    def _goes_on(self, value: str, start: int, end: int) -> bool:
+        """Whether OLD and what comes after a blank are a path that is known."""
+        for match in _BOUNDARY.finditer(value, end + 1, end + LONGEST_NAME):
+            longer = value[start : match.start()]
+            for sign in HOME_SIGNS:
+                if tail_below(longer, sign):
+                    longer = self.home + longer.removeprefix(sign)
+            if self.is_path(longer):
+                return True
+            if match[0] in _SLASHES:
+                break
+        return False
+
+    @cached_property
+    def _table(self) -> dict[str, str | None]:
+        """What each path of ours becomes; None for one that stays."""
+        table: dict[str, str | None] = {}
+        for old, new in self.moves:
+            table.setdefault(_key(old), new)
+        staying = set(self.kept)
+        for old, new in self.moves:
+            if tail_below(new, old):
+                staying.add(new)
+        for path in staying:
+            table.setdefault(_key(path), None)
+        return table
+
+    def may_be_in(self, raw: str) -> bool:
+        """Whether JSON text may hold a path of ours: a quick look, for few moves."""
+        if "\\" in raw or len(self._names) > FEW_NAMES:
+            return True
+        return any(name in raw for name in self._names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The last part of each OLD; on Windows nothing is sure to be there."""
+        olds = [old for old, _ in self.moves]
+        if any(map(is_windows, olds)):
+            return frozenset({""})
+        return frozenset(old.rpartition("/")[2] for old in olds)
+
+    @cached_property
+    def _alone(self) -> frozenset[str]:
+        return frozenset(map(_key, self.alone))
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        """Every part of such a path that may come ahead of a boundary."""
+        beginnings = set()
+        for path in self._table:
+            for match in _BOUNDARY.finditer(path, 1):
+                beginnings.add(path[: match.start()])
+        return frozenset(beginnings)
+
+
+def _key(path: str) -> str:
+    return _folded(path, is_windows(path))
+
+
+def _folded(path: str, is_folded: bool) -> str:
+    """On Windows neither case nor the slash counts."""
+    return path.replace("/", "\\").lower() if is_folded else path
+
+
+def _begins(value: str, start: int) -> bool:
+    """Whether a path begins there, and is not the end of another one."""
+    before = value[:start]
+    last = before[-1:]
+    if _is_free(before):
+        return True
+    if last == "/":
+        return _begins_after_slashes(before)
+    if last == ":":
+        return _begins_after_colon(before)
+    if last in "@!&|>#^$?":
+        raise _UnclearError
+    is_flag = before[-2:-1] == "-" and last.isascii() and last.isalpha()
+    return is_flag and _is_free(before[:-2])
+
+
+def _is_free(before: str) -> bool:
+    """Whether something of its own begins after this."""
+    last = before[-1:]
+    return not last or last.isspace() or last in _OPENERS
+
+
+def _begins_after_slashes(before: str) -> bool:
+    """After the `//` of a rule, of which OLD has the second, or of an address."""
+    bare = before.rstrip("/")
+    if not bare.endswith(":"):
+        return _is_free(bare)
+    has_host = len(before) - len(bare) < 2
+    return not has_host and "@" not in bare
+
+
+def _begins_after_colon(before: str) -> bool:
+    """After an absolute path, `=` or a scheme; not after a host or a drive."""
+    bare = before[:-1]
+    word = _WORD_BEGINS.split(bare[-LONGEST_PATH:])[-1]
+    if not word:
+        if bare.endswith("="):
+            return True
+        raise _UnclearError
+    if "@" in word or len(word) == 1:
+        return False
+    is_path = word.startswith(("/", "~")) or is_windows(word)
+    if is_path or _VARIABLE.match(word) or word in SCHEMES:
+        return True
+    raise _UnclearError
+
+
+def _in_rule(value: str, start: int, new: str) -> str:
+    """A rule about files writes an absolute path with `//`."""
+    was_in_home = value[start] in "~$"
+    leaves_home = was_in_home and new[:1] not in "~$"
+    if leaves_home and _FILE_RULE.match(value):
+        return f"/{in_bash(new)}"
+    return new
+
+
+def _refuse_quotes(value: str, start: int, new: str) -> None:
+    """In a shell's line a path with a blank needs quotes that are there already."""
+    is_quoted = start > 0 and value[start - 1] in "\"'"
+    if not is_quoted and not _NEEDS_NO_QUOTES.fullmatch(in_bash(new)):
+        raise _UnclearError
+
+
+def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
+    """What changes in the values that hold paths: of an entry, or of settings."""
+    splices: list[Splice] = []
+    if not paths.may_be_in(root.raw):
+        return splices
+    for name, holder in root.members().items():
+        if name not in HOLDERS:
+            continue
+        for at, node in walk(holder, (name,)):
+            if not is_no_text(at, node):
+                continue
+            mapper = _mapper_at(at, paths)
+            splices += string_splices([node], mapper)
+    return splices
+
+
+def _mapper_at(at: Pointer, paths: Occurrences) -> Mapper:
+    """A hook's command is a line for a shell; a server's is a path."""
+    is_line = at[-1] == "command" and at[0] in ("hooks", "statusLine")
+    return paths.in_command if is_line else paths.inside
+
+
+def is_no_text(at: Pointer, _: Node) -> bool:
+    """Whether a string may change at all: people and models did not write it."""
+    return TEXTS.isdisjoint(at)
+
+
+def is_plain(at: Pointer, node: Node) -> bool:
+    """Whether a string elsewhere moves if all of it is a path."""
+    return is_no_text(at, node) and HOLDERS.isdisjoint(at[:1])
