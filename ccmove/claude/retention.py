@@ -5,17 +5,19 @@ at a terminal, at most once a day.
 """
 
 import os
+import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import read_document
-from ccmove.claude.state import get
 from ccmove.errors import CcmoveError
-from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.jsonspan import NotJsonError, Number, parse
 
 SETTING = "cleanupPeriodDays"
-USUAL_DAYS = 30  # of a client without that setting
+USUAL_DAYS = 30  # where nothing is set
+DAYS = re.compile(r"[1-9]\d{0,8}")
 DAYS_AHEAD = 7
 DAY = 24 * 60 * 60 * 10**9  # ns
 LINE_THAT_KEEPS = f'"{SETTING}": 3650'  # what the client itself proposes
@@ -31,25 +33,31 @@ def days_kept(layout: Layout) -> int | None:
     A value that the client rejects, and settings that it can't read, stop its sweep.
     The file may be a link: people keep their settings elsewhere.
     """
+    file = os.path.realpath(settings_file(layout))
     try:
-        document = read_document(Path(os.path.realpath(settings_file(layout))))
-        settings = parse(document.text).value if document is not None else {}
+        document = read_document(Path(file))
+        if document is None:
+            return USUAL_DAYS
+        settings = parse(document.text).value
     except (CcmoveError, NotJsonError, OSError):
         return None
     if not isinstance(settings, dict):
         return None
-    days = get(settings, SETTING)
     if SETTING not in settings:
-        days = USUAL_DAYS
-    return days if type(days) is int and days > 0 else None
+        return USUAL_DAYS
+    days = settings[SETTING]
+    if isinstance(days, Number) and DAYS.fullmatch(days.text):
+        return int(days.text)
+    return None
 
 
-def deleted_before(days: int | None) -> int:
-    """The moment (ns) of last use before which a session is deleted within a week.
+def number_deleted_soon(times: Iterable[int], days: int | None) -> int:
+    """How many sessions, last used at these times (ns), will be deleted within a week.
 
-    Where all sessions are kept for a week or less, that is what their owner wants, and
-    the same every day.
+    Where all are kept for a week or less, that is what their owner wants, and the same
+    every day: none is counted.
     """
     if days is None or days <= DAYS_AHEAD:
         return 0
-    return time.time_ns() - (days - DAYS_AHEAD) * DAY
+    end = time.time_ns() - (days - DAYS_AHEAD) * DAY
+    return sum(last < end for last in times)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of
 from ccmove.claude.owners import Holding, Owners, listed_in, session_of
-from ccmove.claude.retention import days_kept, deleted_before
+from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
@@ -240,20 +240,15 @@ class Survey:
         for directory in self.directories.values():
             for path in directory.claims:
                 directories_of[path].append(directory)
-        end = deleted_before(self.days_kept)
         for path in sorted({*directories_of, *self._state.named}):
-            yield self._project(path, directories_of[path], end)
+            yield self._project(path, directories_of[path])
         for directory in self.directories.values():
             items = directory.items_of(None)
             if any(directory.amounts[item.name].files for item in items):
-                yield self._project(None, [directory], end)
+                yield self._project(None, [directory])
 
-    def _project(
-        self, path: str | None, directories: list[Directory], end: int
-    ) -> Project:
-        """What the directories hold of a path, and what else names it; sessions that
-        were last used before `end` will be deleted soon.
-        """
+    def _project(self, path: str | None, directories: list[Directory]) -> Project:
+        """What the directories hold of a path, and what else names it."""
         kept: Counter[str] = Counter()
         times: list[int] = []
         size = 0
@@ -278,7 +273,7 @@ class Survey:
             first_used=min(times, default=None),
             last_used=max(uses, default=0) or None,
             last_session=max(times, default=None),
-            deleted_soon=sum(time < end for time in times),
+            deleted_soon=number_deleted_soon(times, self.days_kept),
             kept={place: number for place, number in kept.items() if number},
         )
 

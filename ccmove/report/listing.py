@@ -60,9 +60,8 @@ def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Lin
     number = sum(project.deleted_soon for project in projects)
     if not number:
         return
-    sessions = plural(number, "session")
-    due = f"Claude Code will delete {sessions} within a week; "
-    rule = f"it keeps them for {plural(survey.days_kept or 0, 'day')} after their last use."
+    due = f"Claude Code will delete {plural(number, 'session')} within a week; "
+    rule = f"it keeps a session for {survey.days_kept} days after its last use."
     yield [("note", "Note: "), due, rule]
     yield [f"To keep them, set this in {settings_file(survey.layout)}:"]
     yield [("command", f"  {LINE_THAT_KEEPS}")]

@@ -47,7 +47,7 @@ def test_sessions_that_go_within_a_week_are_counted_with_the_line_that_keeps_the
     note, where, line, verdict = done.out.splitlines()
     assert note == (
         f"Note: {NOTE} 3 sessions within a week; "
-        "it keeps them for 30 days after their last use."
+        "it keeps a session for 30 days after its last use."
     )
     assert where == f"To keep them, set this in {settings(state)}:"
     assert line == f"  {LINE}"
