@@ -203,13 +203,19 @@ class Search:
         for name in sorted(set(directories)):
             path = self.layout.projects / name
             for session, worktree in sessions_in_worktrees(path):
-                new = self.asked.map(worktree)
-                if new is None:
-                    continue
-                is_to_move = os.path.isdir(worktree)
-                if is_to_move or os.path.isdir(new):
-                    command = ("claude", "--resume", session)
+                new = self._new_place(worktree)
+                if new is not None:
+                    command = "claude", "--resume", session
                     yield LeftAlone(new, IN_WORKTREE, command, folder=new)
+
+    def _new_place(self, folder: str) -> str | None:
+        """Where a folder is after the move; None if it stays, or is nowhere."""
+        new = self.asked.map(folder)
+        if new is None or os.path.isdir(new):
+            return new
+        end = ends_of(Path(folder), self.moved)
+        is_to_come = str(end) == new and os.path.isdir(folder)
+        return new if is_to_come else None
 
     def _spelled(self, paths: PathMap) -> Occurrences:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)

@@ -152,6 +152,14 @@ def test_a_worktree_that_is_gone_was_gone_before(repository: Repository) -> None
     assert repository.commands("-n") == []
 
 
+def test_a_worktree_that_stays_where_it_is_is_found_there(
+    repository: Repository,
+) -> None:
+    repository.says("", note(repository.old / repository.inside))
+    for options in (["-n"], []):
+        assert repository.commands("--skip-path-check", *options) == []
+
+
 def told(repository: Repository) -> dict[str, str]:
     """What is still to do with git, by its command."""
     words = ["-n", "--json", repository.old, repository.new]
