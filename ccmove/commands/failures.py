@@ -41,9 +41,8 @@ def _where_to_report() -> str:
     """The address that the package names for that; pyproject.toml has it."""
     from importlib.metadata import metadata  # takes a while, and is rarely needed
 
-    addresses = metadata("ccmove").get_all("Project-URL") or []
-    for address in addresses:
-        label, _, url = address.partition(", ")
+    for address in metadata("ccmove").get_all("Project-URL") or []:
+        label, _, url = str(address).partition(", ")
         if label == "Issues":
             return url
     return "where you got ccmove"
