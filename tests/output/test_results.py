@@ -41,6 +41,11 @@ SHARED = (
 )
 # OLD and NEW have the same encoded name.
 SAME_NAME = (project("my_app", sessions=1, index=True), folder("OLD"))
+# Twelve projects in one folder that is moved.
+PARENT = (
+    *(project(f"my-app/part-{number:02}", sessions=1) for number in range(12)),
+    folder("NEW"),
+)
 WITH_FOLDER = (project("my-app", sessions=1, make_folder=True),)
 
 
@@ -51,6 +56,26 @@ def with_leftovers(stage: Stage) -> None:
     settings.parent.mkdir(parents=True)
     rules = {"permissions": {"allow": [f"Read({in_rule(stage.old)}/**)"]}}
     settings.write_text(json.dumps(rules, indent=2))
+
+
+def with_belongings(stage: Stage) -> None:
+    """Everything that people would miss, and another project that knows the path."""
+    tools = ["Bash(make:*)", f"Read({in_rule(stage.old)}/**)"]
+    servers = {"db": {"command": "db", "args": [f"--root={stage.old}"]}}
+    stage.state.project(
+        "my-app",
+        sessions=2,
+        memory={"MEMORY.md": "- one\n", "style.md": "short\n"},
+        repo="acme/my-app",
+        config={
+            "hasTrustDialogAccepted": True,
+            "allowedTools": tools,
+            "mcpServers": servers,
+        },
+    )
+    other = {"allowedTools": [], "mcpServers": servers}
+    stage.state.project("other", sessions=1, config=other, make_folder=True)
+    stage.new.mkdir()
 
 
 def with_broken_lines(stage: Stage) -> None:
@@ -89,6 +114,9 @@ CASES = {
     "preview_restore_after_use": typed("restore --dry-run", *MOVED, used),
     "move": typed("OLD NEW", *PLAIN),
     "move_verbose": typed("-v OLD NEW", *PLAIN),
+    "move_parent": typed("OLD NEW", *PARENT),
+    "move_belongings": typed("OLD NEW", with_belongings),
+    "preview_belongings": typed("-n OLD NEW", with_belongings),
     "move_quiet": typed("-q OLD NEW", *PLAIN),
     "move_merge": typed("OLD NEW", *MERGE),
     "move_both_stay": typed("OLD NEW", *BOTH_STAY),
@@ -128,6 +156,15 @@ def test_a_preview_names_every_value_that_the_move_then_changes(
     assert (planned["status"], done["status"]) == ("planned", "moved")
     assert planned["changes"] == done["changes"]
     assert planned["counts"] == done["counts"] != {}
+
+
+def test_list_and_a_move_count_the_same(stage: Stage, run: Run) -> None:
+    steps = (project("my-app", sessions=3, index=True, memory=MEMORY), folder("NEW"))
+    words = typed("--json OLD NEW", *steps)(stage)
+    (row,) = run("list", "--json").json()["projects"]
+    (moved_project,) = run(*words).json()["projects"]
+    assert row["bytes"] == moved_project["bytes"]
+    assert row["sessions"] == moved_project["transcripts"]
 
 
 def test_a_restore_counts_what_the_move_counted(stage: Stage, run: Run) -> None:
