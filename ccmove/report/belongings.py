@@ -51,25 +51,34 @@ def belongings_of(plan: Plan) -> Belongings:
 
 def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
     """What is in the entries of the config file that only one side has."""
-    one = _values(config.before)
-    other = _values(config.after)
+    here = _values(config.before)
+    there = _values(config.after)
     if plan.kind == "undo":
-        one, other = other, one
-    entries = members(one, "projects")
-    others = members(other, "projects")
-    moved = [entry for path, entry in entries.items() if path not in others]
-    servers = members(one, SERVERS)
-    changed = _changed(servers, members(other, SERVERS))
-    links = set(_links(one)) - set(_links(other))
-    staying = [path for path in _changed(entries, others) if not _concerns(plan, path)]
+        here, there = there, here
+    entries = members(here, "projects")
+    entries_there = members(there, "projects")
+    servers = _changed(members(here, SERVERS), members(there, SERVERS))
+    links = set(_links(here)) - set(_links(there))
+    trusted = 0
+    tools = 0
+    number_of_servers = len(servers)
+    moved = [path for path in entries if path not in entries_there]
+    for path in moved:
+        entry = entries[path]
+        trusted += get(entry, "hasTrustDialogAccepted") is True
+        tools += _length(entry, "allowedTools")
+        number_of_servers += _length(entry, SERVERS)
+    others = 0
+    for path in _changed(entries, entries_there):
+        others += not _concerns(plan, path)
     return Belongings(
-        notes,
+        notes=notes,
         entries=len(moved),
-        trusted=sum(get(entry, "hasTrustDialogAccepted") is True for entry in moved),
-        allowed_tools=sum(_length(entry, "allowedTools") for entry in moved),
-        mcp_servers=sum(_length(entry, SERVERS) for entry in moved) + len(changed),
+        trusted=trusted,
+        allowed_tools=tools,
+        mcp_servers=number_of_servers,
         github_links=len(links),
-        others=len(staying),
+        others=others,
     )
 
 

@@ -96,15 +96,17 @@ def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
 
 def _summary(result: Result, is_planned: bool) -> Iterator[Line]:
     """What people would have missed, in their words."""
-    lines = [_conversations(result), _settings(result.belongings)]
-    if result.folders:
-        folders = plural(len(result.folders), "folder")
-        lines.insert(0, [folders if len(result.folders) > 1 else "the folder itself"])
-    for words in lines:
+    number = len(result.folders)
+    if number == 1:
+        yield ["  the folder itself"]
+    elif number:
+        yield [f"  {plural(number, 'folder')}"]
+    conversations = _conversations(result)
+    settings = _settings(result.belongings)
+    for words in (conversations, settings):
         if words:
             yield [f"  {', '.join(words)}"]
-    for file, settings in _settings_files(result.changes).items():
-        yield [f"  {settings} in {file}"]
+    yield from _settings_files(result.changes)
     yield from _merged(result, is_planned)
 
 
@@ -124,6 +126,7 @@ def _conversations(result: Result) -> list[str]:
 
 
 def _settings(belongings: Belongings) -> list[str]:
+    """What is in the config file, as far as there is any of it."""
     words = []
     if belongings.trusted:
         words.append("trust")
@@ -141,17 +144,18 @@ def _settings(belongings: Belongings) -> list[str]:
     return words
 
 
-def _settings_files(changes: Iterable[Change]) -> dict[str, str]:
+def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
     """What is rewritten in each file that people write themselves."""
-    numbers: dict[str, Counter[str]] = {}
+    files: dict[str, Counter[str]] = defaultdict(Counter)
     for change in changes:
-        if os.path.basename(change.file) in WRITTEN_BY_PEOPLE:
-            words = numbers.setdefault(change.ends, Counter())
-            words[_kind_of_setting(change.pointer)] += 1
-    return {
-        file: ", ".join(plural(number, noun) for noun, number in words.items())
-        for file, words in numbers.items()
-    }
+        name = os.path.basename(change.file)
+        if name in WRITTEN_BY_PEOPLE:
+            kind = _kind_of_setting(change.pointer)
+            files[change.ends][kind] += 1
+    for file, numbers in files.items():
+        words = [plural(number, kind) for kind, number in numbers.items()]
+        settings = ", ".join(words)
+        yield [f"  {settings} in {file}"]
 
 
 def _kind_of_setting(pointer: str) -> str:
@@ -163,14 +167,16 @@ def _kind_of_setting(pointer: str) -> str:
 
 def _each_project(result: Result) -> Iterator[Line]:
     """A line for each of the first ten."""
-    rows = []
+    names = {}
     for project in result.projects[:MOST_PROJECTS]:
-        sessions = plural(project.transcripts, "session")
-        about = f"{sessions} ({size(project.size)})" if project.transcripts else ""
-        rows.append((_short_name(project.new_path, result), about))
-    width = max(len(name) for name, _ in rows)
-    for name, about in rows:
-        yield [("bold", f"  {name:{width}}"), f"   {about}".rstrip()]
+        names[project] = _short_name(project.new_path, result)
+    width = max(map(len, names.values()))
+    for project, name in names.items():
+        line: list[Piece] = [("bold", f"  {name:{width}}")]
+        if project.transcripts:
+            sessions = plural(project.transcripts, "session")
+            line.append(f"   {sessions} ({size(project.size)})")
+        yield line
     hidden = len(result.projects) - MOST_PROJECTS
     if hidden > 0:
         yield [f"  and {hidden} more (-v)"]

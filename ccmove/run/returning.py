@@ -136,6 +136,7 @@ class Portion:
     def back(self, kind: str) -> ProjectMove:
         """As a move NEW -> OLD, with what really goes."""
         sizes = [item.size for item in self.items if item.size is not None]
+        conversations = [item for item in self.items if item.is_conversation]
         notes = [note for note in self.move.notes if is_there(self.source / note)]
         return replace(
             self.move,
@@ -146,7 +147,7 @@ class Portion:
             kind=kind,
             entries=tuple(item.name for item in self.items),
             notes=tuple(notes),
-            transcripts=sum(item.is_conversation for item in self.items),
+            transcripts=len(conversations),
             size=sum(sizes),
         )
 

@@ -46,6 +46,8 @@ PARENT = (
     *(project(f"my-app/part-{number:02}", sessions=1) for number in range(12)),
     folder("NEW"),
 )
+# Its sessions are older than any that Claude Code keeps.
+OLD_SESSIONS = (project("my-app", sessions=2, make_folder=True),)
 WITH_FOLDER = (project("my-app", sessions=1, make_folder=True),)
 
 
@@ -133,6 +135,7 @@ CASES = {
     "backups_prune_preview": typed("prune --keep 0 --dry-run", *AND_BACK),
     "backups_none": typed("backups"),
     "recover_nothing": typed("recover"),
+    "doctor_old_sessions": typed("doctor", *OLD_SESSIONS),
 }
 
 
