@@ -76,12 +76,7 @@ class Directory:
 
     @property
     def sessions(self) -> list[Item]:
-        return [item for item in self.holding.directory.items if is_conversation(item)]
-
-
-def is_conversation(item: Item) -> bool:
-    """Whether it is a transcript; `agent-*.jsonl` beside one is a part of it."""
-    return item.is_transcript and not item.name.startswith("agent-")
+        return [item for item in self.holding.directory.items if item.is_conversation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +250,9 @@ class Survey:
         for directory in directories:
             for item in directory.items_of(path):
                 amount = directory.amounts[item.name]
-                size += amount.size
-                if is_conversation(item):
+                if item.is_transcript:  # as a move counts it
+                    size += amount.size
+                if item.is_conversation:
                     times.append(amount.newest)
                 if item.name == MEMORY:
                     kept["memory file"] += amount.files

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
+from ccmove.report.belongings import Belongings
 from ccmove.report.result import (
     BackupRow,
     Backups,
@@ -59,6 +60,7 @@ def to_json(result: Result) -> Record:
         "projects": [_project(project) for project in result.projects],
         "merged": [{"path": path, "sessions": n} for path, n in result.merged],
         "counts": _counts(result),
+        "belongings": _belongings(result.belongings),
         "changes": _changes(result),
         "to_do": _to_do(result),
         "left_alone": [
@@ -96,6 +98,18 @@ def _counts(result: Result) -> Record:
         "transcripts": sum(project.transcripts for project in result.projects),
         "history": result.history.lines if result.history else 0,
         **values,
+    }
+
+
+def _belongings(belongings: Belongings) -> Record:
+    return {
+        "notes": belongings.notes,
+        "entries": belongings.entries,
+        "trusted": belongings.trusted,
+        "allowed_tools": belongings.allowed_tools,
+        "mcp_servers": belongings.mcp_servers,
+        "github_links": belongings.github_links,
+        "others": belongings.others,
     }
 
 
@@ -320,6 +334,7 @@ def from_text(text: str | bytes, backup: str) -> Result:
         ),
         changes,
         history,
+        _read_belongings(report.member("belongings")),
         tuple(_read_leftover(row) for row in report.rows("left_alone")),
         report.texts("warnings"),
         report.number("remembering"),
@@ -341,6 +356,18 @@ def _read_project(row: Members) -> MovedProject:
         row.number("bytes"),
         row.text("directory"),
         row.text("new_directory"),
+    )
+
+
+def _read_belongings(row: Members) -> Belongings:
+    return Belongings(
+        row.number("notes"),
+        row.number("entries"),
+        row.number("trusted"),
+        row.number("allowed_tools"),
+        row.number("mcp_servers"),
+        row.number("github_links"),
+        row.number("others"),
     )
 
 
@@ -427,6 +454,9 @@ class Members:
     def texts(self, name: str) -> tuple[str, ...]:
         values = self._list(name)
         return tuple(Members({name: value}).text(name) for value in values)
+
+    def member(self, name: str) -> Members:
+        return Members(self._values.get(name))
 
     def rows(self, name: str) -> list[Members]:
         return [Members(value) for value in self._list(name)]
