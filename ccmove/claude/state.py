@@ -94,6 +94,11 @@ class Item:
     def is_transcript(self) -> bool:
         return not self.is_dir and self.name.endswith(".jsonl")
 
+    @property
+    def is_conversation(self) -> bool:
+        """Whether it is a transcript; `agent-*.jsonl` beside one is a part of it."""
+        return self.is_transcript and not self.name.startswith("agent-")
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectDirectory:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of
 from ccmove.claude.owners import Holding, Owners, listed_in, session_of
+from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
@@ -82,12 +83,7 @@ class Directory:
 
     @property
     def sessions(self) -> list[Item]:
-        return [item for item in self.holding.directory.items if is_conversation(item)]
-
-
-def is_conversation(item: Item) -> bool:
-    """Whether it is a transcript; `agent-*.jsonl` beside one is a part of it."""
-    return item.is_transcript and not item.name.startswith("agent-")
+        return [item for item in self.holding.directory.items if item.is_conversation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +98,7 @@ class Project:
     first_used: int | None = None  # ns, of the oldest transcript
     last_used: int | None = None  # ns, of the newest transcript or prompt
     last_session: int | None = None  # ns, of the newest transcript
+    deleted_soon: int = 0  # sessions that Claude Code will delete within a week
     # What else there is, and how much:
     kept: dict[str, int] = field(default_factory=dict)
 
@@ -129,6 +126,7 @@ class Survey:
         looking = partial(tick, "projects")
         self._read_directories(looking)
         self.former = self._find_former()
+        self.days_kept = days_kept(layout)
         self.projects = list(self._find_projects())
 
     def _table(self) -> Owners:
@@ -273,8 +271,9 @@ class Survey:
         for directory in directories:
             for item in directory.items_of(path):
                 amount = directory.amounts[item.name]
-                size += amount.size
-                if is_conversation(item):
+                if item.is_transcript:  # as a move counts it
+                    size += amount.size
+                if item.is_conversation:
                     times.append(amount.newest)
                 if item.name == MEMORY:
                     kept["memory file"] += amount.files
@@ -296,6 +295,7 @@ class Survey:
             first_used=min(times, default=None),
             last_used=max(uses, default=0) or None,
             last_session=max(times, default=None),
+            deleted_soon=number_deleted_soon(times, self.days_kept),
             kept={place: number for place, number in kept.items() if number},
         )
 

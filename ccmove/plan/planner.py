@@ -108,7 +108,8 @@ def plan_move(
     kept = sorted(paths.kept)
     scan = prompts.scan
     digests = [digest.hex() for digest in scan.met]
-    own = what_new_has(state, paths, scan.staying, projects)
+    prompts_at_new = map(history.decoded, scan.staying)
+    own = what_new_has(state, paths, prompts_at_new, projects)
     warnings = _warnings(prompts, placer, along, ledger)
     notes = _reasons(holdings, downloads)
     return Plan(

@@ -284,7 +284,7 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
                 kind=kind,
                 entries=tuple(item.name for item in share.items),
                 notes=tuple(notes_among(portion.source, share.items)),
-                transcripts=len(sizes),
+                transcripts=sum(item.is_conversation for item in share.items),
                 size=sum(sizes),
             )
 

@@ -9,6 +9,7 @@ from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
 from ccmove.report.console import Line, Printer
 from ccmove.report.json import examination_to_json, repair_to_json
+from ccmove.report.listing import retention_lines
 from ccmove.report.move import result_lines
 from ccmove.report.result import Result
 from ccmove.text import plural
@@ -53,6 +54,9 @@ def _examination_lines(examination: Examination, printer: Printer) -> Iterator[L
     elif harmless:
         notes = plural(len(harmless), "harmless note")
         yield [f"{notes} (-v to show)"]
+    if examination.verified is None:
+        survey = examination.survey
+        yield from retention_lines(survey, survey.projects)
     yield _verdict(examination)
 
 

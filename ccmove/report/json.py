@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
+from ccmove.report.belongings import Belongings
 from ccmove.report.result import (
     BackupRow,
     Backups,
@@ -25,7 +27,7 @@ from ccmove.run.members import Members
 if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.findings import Examination, Finding
     from ccmove.inspect.lost import Candidate
-    from ccmove.inspect.survey import Project
+    from ccmove.inspect.survey import Project, Survey
 
 SCHEMA = 1
 NS = 1_000_000_000
@@ -58,6 +60,7 @@ def to_json(result: Result) -> Record:
         "projects": [_project(project) for project in result.projects],
         "merged": [{"path": path, "sessions": n} for path, n in result.merged],
         "counts": _counts(result),
+        "belongings": _belongings(result.belongings),
         "changes": _changes(result),
         "to_do": _to_do(result),
         "left_alone": [
@@ -95,6 +98,18 @@ def _counts(result: Result) -> Record:
         "transcripts": sum(project.transcripts for project in result.projects),
         "history": result.history.lines if result.history else 0,
         **values,
+    }
+
+
+def _belongings(belongings: Belongings) -> Record:
+    return {
+        "notes": belongings.notes,
+        "entries": belongings.entries,
+        "trusted": belongings.trusted,
+        "allowed_tools": belongings.allowed_tools,
+        "mcp_servers": belongings.mcp_servers,
+        "github_links": belongings.github_links,
+        "others": belongings.others,
     }
 
 
@@ -144,17 +159,27 @@ def _to_do(result: Result) -> list[Json]:
     return rows
 
 
-def listing_to_json(
-    config_dir: str, projects: Iterable[Project], problems: Mapping[str, str]
-) -> Record:
+def listing_to_json(survey: Survey, projects: Sequence[Project]) -> Record:
     """The object of `ccmove list`."""
+    problems = survey.problems.items()
     return {
         "schema": SCHEMA,
         "status": "listed",
-        "config_dir": config_dir,
+        "config_dir": str(survey.layout.config_dir),
         "projects": [_listed(project) for project in projects],
-        "warnings": [f"{file}: {what}" for file, what in problems.items()],
+        "retention": _retention(survey, projects),
+        "warnings": [f"{file}: {what}" for file, what in problems],
         "error": None,
+    }
+
+
+def _retention(survey: Survey, projects: Iterable[Project]) -> Record:
+    """For how long sessions are kept, and what will be deleted within a week."""
+    return {
+        "days": survey.days_kept,
+        "deleted_soon": sum(project.deleted_soon for project in projects),
+        "file": str(settings_file(survey.layout)),
+        "line": LINE_THAT_KEEPS,
     }
 
 
@@ -167,6 +192,7 @@ def _listed(project: Project) -> Record:
         "bytes": project.bytes,
         "first_used": date(project.first_used),
         "last_used": date(project.last_used),
+        "deleted_soon": project.deleted_soon,
         "kept": project.kept,
     }
 
@@ -218,13 +244,15 @@ def examination_to_json(examination: Examination) -> Record:
         status = "examined"
     elif examination.findings:
         status = "failed"
+    survey = examination.survey
     return {
         "schema": SCHEMA,
         "status": status,
-        "config_dir": str(examination.survey.layout.config_dir),
-        "paths": examination.verified or sorted(examination.survey.by_path),
+        "config_dir": str(survey.layout.config_dir),
+        "paths": examination.verified or sorted(survey.by_path),
         "findings": [_finding(finding) for finding in examination.findings],
         "notes": [_finding(finding) for finding in examination.harmless],
+        "retention": _retention(survey, survey.projects),
         "error": None,
     }
 
@@ -304,6 +332,7 @@ def from_text(text: str | bytes, backup: str) -> Result:
         report.each("merged", _read_merged),
         changes,
         history,
+        _read_belongings(report.value("belongings")),
         report.each("left_alone", _read_leftover),
         report.texts("warnings"),
         report.count("remembering"),
@@ -332,6 +361,19 @@ def _read_project(value: object) -> MovedProject:
         row.count("bytes"),
         row.text("directory"),
         row.text("new_directory"),
+    )
+
+
+def _read_belongings(value: object) -> Belongings:
+    row = Members(value)
+    return Belongings(
+        row.count("notes"),
+        row.count("entries"),
+        row.count("trusted"),
+        row.count("allowed_tools"),
+        row.count("mcp_servers"),
+        row.count("github_links"),
+        row.count("others"),
     )
 
 

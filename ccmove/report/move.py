@@ -3,25 +3,34 @@
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ccmove.hints import Hint, in_words
+from ccmove.report.belongings import Belongings
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
 from ccmove.report.result import Change, Leftover, Result
+from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
-MOST_FILES = 3  # on a terminal, before -v
+MOST_PROJECTS = 10  # before -v
 MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
-LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
-    "in {} Claude still refers to the old memory folder and saved results until "
+    "in {} Claude will still refer to the old memory folder and saved results until "
     "/compact; /rewind can't go back past the move"
 )
-Row = tuple[str, str]  # how many of what, and where
+WRITTEN_BY_PEOPLE = ("settings.json", "settings.local.json", ".mcp.json")
+# By the name of the member that they are in:
+KINDS_OF_SETTINGS = {
+    "additionalDirectories": "additional directory",
+    "permissions": "permission rule",
+    "hooks": "hook",
+    "mcpServers": "MCP server",
+    "extraKnownMarketplaces": "marketplace",
+}
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -62,12 +71,15 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         return
     is_planned = result.status == "planned"
     yield from _heading(result, is_planned)
-    yield from _summary(result, is_planned, printer)
+    yield from _summary(result, is_planned)
     if printer.verbose:
         yield from _details(result)
+    elif len(result.projects) > max(1, len(result.moves)):
+        yield []
+        yield from _each_project(result)
     title = "Still to do afterwards" if is_planned else "Still to do"
     yield from _section(title, _still_to_do(result))
-    yield from _notes(result, is_planned)
+    yield from _notes(result)
     yield []
     yield _how_it_ended(result, printer)
 
@@ -82,50 +94,103 @@ def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
     yield []
 
 
-def _summary(result: Result, is_planned: bool, printer: Printer) -> Iterator[Line]:
-    """How many of what, and where; before it is done, with an example."""
-    is_short = printer.terminal and not printer.verbose
-    rows = list(_folders_and_sessions(result))
-    rows += _prompts(result, is_planned)
-    rows += _documents(result, is_planned, is_short)
-    width = 0
-    for amount, _ in rows:
-        width = max(width, len(amount))
-    for amount, where in rows:
-        yield [("title", f"  {amount:{width}}   "), where]
-    harmless = result.harmless
-    if harmless and not printer.verbose:
-        notes = plural(len(harmless), "harmless note")
-        yield [f"  {notes} (-v to show)"]
+def _summary(result: Result, is_planned: bool) -> Iterator[Line]:
+    """What people would have missed, in their words."""
+    number = len(result.folders)
+    if number == 1:
+        yield ["  the folder itself"]
+    elif number:
+        yield [f"  {plural(number, 'folder')}"]
+    conversations = _conversations(result)
+    settings = _settings(result.belongings)
+    for words in (conversations, settings):
+        if words:
+            yield [f"  {', '.join(words)}"]
+    yield from _settings_files(result.changes)
     yield from _merged(result, is_planned)
 
 
-def _folders_and_sessions(result: Result) -> Iterator[Row]:
-    """What is renamed: the folders themselves, and what Claude Code keeps of each."""
-    for _, new in result.folders:
-        yield "1 folder", f"renamed to {new}"
-    if not result.projects:
-        return
+def _conversations(result: Result) -> list[str]:
     sessions = total = 0
-    numbers: Counter[str] = Counter()
     for project in result.projects:
         sessions += project.transcripts
         total += project.size
-        numbers[DONE[project.kind]] += 1
-    where = f"{size(total)}; "
-    where += ", ".join(
-        f"{plural(number, 'project directory')} {done}"
-        for done, number in numbers.items()
-    )
-    yield plural(sessions, "session"), where
-
-
-def _prompts(result: Result, is_planned: bool) -> Iterator[Row]:
+    words = []
+    if sessions:
+        words.append(f"{plural(sessions, 'session')} ({size(total)})")
     if result.history is not None:
-        where = "in history.jsonl"
-        if is_planned:
-            where += _example([new for _, new, _ in result.history.paths])
-        yield plural(result.history.lines, "prompt"), where
+        words.append(plural(result.history.lines, "prompt"))
+    if result.belongings.notes:
+        words.append(plural(result.belongings.notes, "note"))
+    return words
+
+
+def _settings(belongings: Belongings) -> list[str]:
+    """What is in the config file, as far as there is any of it."""
+    words = []
+    if belongings.trusted:
+        words.append("trust")
+    for number, noun in (
+        (belongings.allowed_tools, "allowed tool"),
+        (belongings.mcp_servers, "MCP server"),
+        (belongings.github_links, "GitHub link"),
+    ):
+        if number:
+            words.append(plural(number, noun))
+    if belongings.others:
+        words.append(f"settings of {plural(belongings.others, 'other project')}")
+    if belongings.entries and not words:
+        words.append("settings")
+    return words
+
+
+def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
+    """What is rewritten in each file that people write themselves."""
+    files: dict[str, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        name = os.path.basename(change.file)
+        if name in WRITTEN_BY_PEOPLE:
+            kind = _kind_of_setting(change.pointer)
+            files[change.ends][kind] += 1
+    for file, numbers in files.items():
+        words = [plural(number, kind) for kind, number in numbers.items()]
+        settings = ", ".join(words)
+        yield [f"  {settings} in {file}"]
+
+
+def _kind_of_setting(pointer: str) -> str:
+    for name, noun in KINDS_OF_SETTINGS.items():
+        if f"/{name}/" in pointer:
+            return noun
+    return "setting"
+
+
+def _each_project(result: Result) -> Iterator[Line]:
+    """A line for each of the first ten."""
+    names = {}
+    for project in result.projects[:MOST_PROJECTS]:
+        names[project] = _short_name(project.new_path, result)
+    width = max(map(len, names.values()))
+    for project, name in names.items():
+        line: list[Piece] = [("bold", f"  {name:{width}}")]
+        if project.transcripts:
+            sessions = plural(project.transcripts, "session")
+            line.append(f"   {sessions} ({size(project.size)})")
+        yield line
+    hidden = len(result.projects) - MOST_PROJECTS
+    if hidden > 0:
+        yield [f"  and {hidden} more (-v)"]
+
+
+def _short_name(path: str, result: Result) -> str:
+    """Of a project below the one folder that is moved: its path in there."""
+    if len(result.moves) != 1:
+        return path
+    _, new = result.moves[0]
+    tail = tail_below(path, new)
+    if tail is None:
+        return path
+    return tail.strip("/\\") or os.path.basename(new)
 
 
 def by_document(changes: Iterable[Change]) -> list[list[Change]]:
@@ -134,29 +199,6 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     for change in changes:
         documents.setdefault((change.file, change.ends), []).append(change)
     return sorted(documents.values(), key=lambda rows: PLACES.index(rows[0].place))
-
-
-def _documents(result: Result, is_planned: bool, is_short: bool) -> Iterator[Row]:
-    """Each document that changes, those that matter most first."""
-    documents = by_document(result.changes)[::-1]
-    most = MOST_FILES if is_short else len(documents)
-    for changes in documents[:most]:
-        first = changes[0]
-        where = f"in {first.ends}"
-        if is_planned:
-            example = _example([change.after for change in changes])
-            where = f"in {first.file}{example}"
-        yield plural(len(changes), "value"), where
-    hidden = len(documents) - most
-    if hidden > 0:
-        yield f"{hidden} more", "files (-v shows all)"
-
-
-def _example(values: Sequence[str | None]) -> str:
-    for value in values:
-        if value and len(value) <= LONGEST_EXAMPLE:
-            return f", such as {value}" if len(values) > 1 else f": {value}"
-    return ""
 
 
 def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
@@ -272,9 +314,9 @@ def _still_to_do(result: Result) -> Iterator[Line]:
         yield ["    ", ("command", command)]
 
 
-def _notes(result: Result, is_planned: bool) -> Iterator[Line]:
+def _notes(result: Result) -> Iterator[Line]:
     notes = list(result.warnings)
-    if result.remembering and not is_planned:
+    if result.remembering:
         notes.append(REMEMBERED.format(plural(result.remembering, "session")))
     if notes:
         yield []

@@ -9,7 +9,9 @@ from os import fspath
 from ccmove.claude.layout import Layout
 from ccmove.hints import Hint, in_words
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
+from ccmove.report.belongings import NOTHING, Belongings, belongings_of
 from ccmove.rewrite.compare import compare
+from ccmove.text import command_line
 
 Moves = tuple[tuple[str, str], ...]
 
@@ -73,6 +75,7 @@ class Result:
     merged: tuple[tuple[str, int], ...] = ()
     changes: tuple[Change, ...] = ()
     history: ChangedHistory | None = None
+    belongings: Belongings = NOTHING
     left_alone: tuple[Leftover, ...] = ()
     warnings: tuple[str, ...] = ()
     # Sessions whose client recorded its system prompt, which names OLD:
@@ -148,6 +151,7 @@ def preview_of(plan: Plan, layout: Layout) -> Result:
         merged=plan.merged,
         changes=tuple(_changes(plan)),
         history=_history(plan.history),
+        belongings=belongings_of(plan),
         left_alone=tuple(leftover(row, layout) for row in plan.left_alone),
         warnings=plan.warnings,
         remembering=plan.remembering,
@@ -188,4 +192,6 @@ def leftover(row: LeftAlone, layout: Layout) -> Leftover:
     """With its command as it has to be typed for this state."""
     hint = Hint(command=row.command)
     _, command = in_words(hint, config_dir=layout.given)
+    if row.folder:
+        command = f"{command_line(['cd', row.folder])} && {command}"
     return Leftover(row.file, row.what, command)

@@ -249,13 +249,13 @@ def _begins_after_slashes(before: str) -> bool:
     if not bare.endswith(":"):
         return _is_free(bare)
     has_host = len(before) - len(bare) < 2
-    return not has_host and "@" not in bare
+    return not has_host and "@" not in _last_word(bare[:-1])
 
 
 def _begins_after_colon(before: str) -> bool:
     """After an absolute path, `=` or a scheme; not after a host or a drive."""
     bare = before[:-1]
-    word = _WORD_BEGINS.split(bare[-LONGEST_PATH:])[-1]
+    word = _last_word(bare)
     if not word:
         if bare.endswith("="):
             return True
@@ -266,6 +266,10 @@ def _begins_after_colon(before: str) -> bool:
     if is_path or _VARIABLE.match(word) or word in SCHEMES:
         return True
     raise _UnclearError
+
+
+def _last_word(before: str) -> str:
+    return _WORD_BEGINS.split(before[-LONGEST_PATH:])[-1]
 
 
 def _in_rule(value: str, start: int, new: str) -> str:

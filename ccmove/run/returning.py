@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import session_of
-from ccmove.claude.reading import names_in
+from ccmove.claude.reading import is_there, names_in
 from ccmove.claude.state import (
     Item,
     ProjectDirectory,
@@ -136,6 +136,8 @@ class Portion:
     def back(self, kind: str) -> ProjectMove:
         """As a move NEW -> OLD, with what really goes."""
         sizes = [item.size for item in self.items if item.size is not None]
+        conversations = [item for item in self.items if item.is_conversation]
+        notes = [note for note in self.move.notes if is_there(self.source / note)]
         return replace(
             self.move,
             path=self.move.new_path,
@@ -144,8 +146,8 @@ class Portion:
             target=self.move.source,
             kind=kind,
             entries=tuple(item.name for item in self.items),
-            notes=(),
-            transcripts=len(sizes),
+            notes=tuple(notes),
+            transcripts=len(conversations),
             size=sum(sizes),
         )
 

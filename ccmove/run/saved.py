@@ -94,15 +94,19 @@ def document_back(
 
 def following(layout: Layout, since: Since) -> Following:
     """NEW -> OLD, for paths that follow and for directories that were renamed."""
-    renamed = [move for move in since.manifest.projects if move.kind == "rename"]
-    pairs = tuple((move.target, move.source) for move in renamed)
-    names = NameMap(pairs, since.following)
+    names = _names_back(since)
     inside = Occurrences.of(since.following, str(layout.home), os.path.lexists)
 
     def value(string: str) -> str | None:
         return names.map(string) or inside.inside(string)
 
     return Following(names.map, value)
+
+
+def _names_back(since: Since) -> NameMap:
+    renamed = [move for move in since.manifest.projects if move.kind == "rename"]
+    pairs = [(move.target, move.source) for move in renamed]
+    return NameMap(tuple(pairs), since.following)
 
 
 def as_text(data: bytes) -> str:

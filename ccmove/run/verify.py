@@ -28,17 +28,20 @@ def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Tr
     walk through.
     """
     moved = dict(plan.moved)
-    folders = dict(plan.folders)
     rewritten = {write.path for write in plan.writes}
-    left_out = {str(path) for path in (*moved, *rewritten, *staged)}
+    folders = dict(plan.folders)
+    not_looked_at = rewritten.union(folders)
+    elsewhere = {*moved, *rewritten, *staged}
+    left_out = set(map(str, elsewhere))
     traces: Traces = {}
     for path, final in moved.items():
-        if path in folders or path in rewritten:
+        if path in not_looked_at:
             continue
         top = str(path)
         for file in _files_below(top, left_out):
             inside = file.removeprefix(top)
-            traces[f"{final}{inside}"] = _trace(file, tick)
+            place = f"{final}{inside}"
+            traces[place] = _trace(file, tick)
     return traces
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.inspect.conftest import git, make_repo
 from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run
 from tests.output.situations import Stage, folder, project, typed
@@ -41,6 +42,13 @@ SHARED = (
 )
 # OLD and NEW have the same encoded name.
 SAME_NAME = (project("my_app", sessions=1, index=True), folder("OLD"))
+# Twelve projects in one folder that is moved.
+PARENT = (
+    *(project(f"my-app/part-{number:02}", sessions=1) for number in range(12)),
+    folder("NEW"),
+)
+# Its sessions are older than any that Claude Code keeps.
+OLD_SESSIONS = (project("my-app", sessions=2, make_folder=True),)
 WITH_FOLDER = (project("my-app", sessions=1, make_folder=True),)
 
 
@@ -51,6 +59,38 @@ def with_leftovers(stage: Stage) -> None:
     settings.parent.mkdir(parents=True)
     rules = {"permissions": {"allow": [f"Read({in_rule(stage.old)}/**)"]}}
     settings.write_text(json.dumps(rules, indent=2))
+
+
+def with_worktree(stage: Stage) -> None:
+    """The repository was renamed by hand; a session was in its worktree."""
+    handle = stage.state.project("my-app", sessions=1)
+    tree = stage.old / ".claude" / "worktrees" / "fix"
+    make_repo(stage.old, commit=True)
+    git(stage.old, "worktree", "add", "-q", str(tree))
+    record = {"type": "worktree-state", "worktreeSession": {"worktreePath": str(tree)}}
+    with handle.transcripts[0].open("a") as transcript:
+        transcript.write(json.dumps(record) + "\n")
+    stage.old.rename(stage.new)
+
+
+def with_belongings(stage: Stage) -> None:
+    """Everything that people would miss, and another project that knows the path."""
+    tools = ["Bash(make:*)", f"Read({in_rule(stage.old)}/**)"]
+    servers = {"db": {"command": "db", "args": [f"--root={stage.old}"]}}
+    stage.state.project(
+        "my-app",
+        sessions=2,
+        memory={"MEMORY.md": "- one\n", "style.md": "short\n"},
+        repo="acme/my-app",
+        config={
+            "hasTrustDialogAccepted": True,
+            "allowedTools": tools,
+            "mcpServers": servers,
+        },
+    )
+    other = {"allowedTools": [], "mcpServers": servers}
+    stage.state.project("other", sessions=1, config=other, make_folder=True)
+    stage.new.mkdir()
 
 
 def with_broken_lines(stage: Stage) -> None:
@@ -89,6 +129,9 @@ CASES = {
     "preview_restore_after_use": typed("restore --dry-run", *MOVED, used),
     "move": typed("OLD NEW", *PLAIN),
     "move_verbose": typed("-v OLD NEW", *PLAIN),
+    "move_parent": typed("OLD NEW", *PARENT),
+    "move_belongings": typed("OLD NEW", with_belongings),
+    "preview_belongings": typed("-n OLD NEW", with_belongings),
     "move_quiet": typed("-q OLD NEW", *PLAIN),
     "move_merge": typed("OLD NEW", *MERGE),
     "move_both_stay": typed("OLD NEW", *BOTH_STAY),
@@ -98,6 +141,8 @@ CASES = {
     "restore": typed("restore", *MOVED),
     "restore_after_use": typed("restore", *MOVED, used),
     "move_leftovers": typed("OLD NEW", with_leftovers),
+    "preview_worktree": typed("--dry-run OLD NEW", with_worktree),
+    "move_worktree": typed("OLD NEW", with_worktree),
     "show": typed("show", with_leftovers, moved),
     "show_restore": typed("show", *AND_BACK),
     "backups": typed("backups", *AND_BACK),
@@ -105,6 +150,7 @@ CASES = {
     "backups_prune_preview": typed("prune --keep 0 --dry-run", *AND_BACK),
     "backups_none": typed("backups"),
     "recover_nothing": typed("recover"),
+    "doctor_old_sessions": typed("doctor", *OLD_SESSIONS),
 }
 
 
@@ -128,6 +174,15 @@ def test_a_preview_names_every_value_that_the_move_then_changes(
     assert (planned["status"], done["status"]) == ("planned", "moved")
     assert planned["changes"] == done["changes"]
     assert planned["counts"] == done["counts"] != {}
+
+
+def test_list_and_a_move_count_the_same(stage: Stage, run: Run) -> None:
+    steps = (project("my-app", sessions=3, index=True, memory=MEMORY), folder("NEW"))
+    words = typed("--json OLD NEW", *steps)(stage)
+    (row,) = run("list", "--json").json()["projects"]
+    (moved_project,) = run(*words).json()["projects"]
+    assert row["bytes"] == moved_project["bytes"]
+    assert row["sessions"] == moved_project["transcripts"]
 
 
 def test_a_restore_counts_what_the_move_counted(stage: Stage, run: Run) -> None:

@@ -253,6 +253,7 @@ def told(pieces: list[Piece], between: str, path: str, new: str) -> str:
 
 @given(PIECES, st.sampled_from(SEPARATORS))
 @example([("x=", ":"), ("", "-docker"), ("file://", "/x.py")], " ")
+@example([("me@host:", ""), ("file://", "")], " ")
 def test_a_value_becomes_what_the_contract_says(
     pieces: list[Piece], between: str
 ) -> None:
