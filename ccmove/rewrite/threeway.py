@@ -90,11 +90,11 @@ def _is_out(versions: _Versions) -> bool:
     had = _facts(versions.ours)
     have = _facts(versions.theirs)
     written = left - had
+    if written & have:
+        return False
     gone = had - left
     objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
-    is_written = bool(written & have)
-    is_back = objects <= have and bool(gone & have)
-    return is_back and not is_written
+    return objects <= have and bool(gone & have)
 
 
 def _facts(root: Node) -> set[_Fact]:
@@ -201,6 +201,7 @@ class _Taking:
     ) -> str | None:
         """The text of a member that each of the three may lack; None: there is none."""
         if base is None:
+            assert ours is not None  # else it came since, and nobody asks
             return self._taken_by_the_run(ours, theirs, at)
         if ours is None:
             return self._added_by_the_run(base, theirs, at)
@@ -210,14 +211,8 @@ class _Taking:
             return None
         return self.merged(_Versions(base, ours, theirs), at)
 
-    def _taken_by_the_run(
-        self, ours: Node | None, theirs: Node | None, at: Pointer
-    ) -> str | None:
+    def _taken_by_the_run(self, ours: Node, theirs: Node | None, at: Pointer) -> str:
         """It comes back; where it was made again since, it adds what that lacks."""
-        if ours is None:
-            if theirs is None:
-                return None
-            return theirs.raw
         if theirs is None or theirs.value == ours.value:
             return ours.raw
         self.lose(*at)

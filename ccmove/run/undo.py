@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Owners, folder_exists, listed_in, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import State
+from ccmove.claude.state import Item, State
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, run
 from ccmove.plan.model import LeftAlone, Plan
@@ -105,22 +105,32 @@ def refuse_users(
         if not begun:
             continue
         merged[move.path] = len(begun)
-        if merge or not folder_exists(move.path):
-            continue
-        if folder_exists(move.new_path):
-            raise RefusedError(
-                f"{move.path} is in use again: {plural(len(begun), 'session')} "
-                f"{'was' if len(begun) == 1 else 'were'} begun there since",
-                run("ccmove", "list", move.path, text="what is there"),
-                again("to merge them all the same", merge=True),
-            )
-        directory = state.layout.projects / move.source
-        oldest = min(ages(directory, [item.name for item in begun]), default=None)
-        coming = ages(portion.source, [item.name for item in portion.items])
-        present = Present(len(begun), oldest)
-        newest = max(coming, default=None)
-        refuse_another(state, move.new_path, move.path, present, newest)
+        if folder_exists(move.path) and not merge:
+            _refuse_user(state, portion, begun)
     return merged
+
+
+def _refuse_user(state: State, portion: Portion, begun: list[Item]) -> None:
+    """These sessions were begun at an OLD whose folder exists."""
+    move = portion.move
+    count = len(begun)
+    if folder_exists(move.new_path):
+        verb = "was" if count == 1 else "were"
+        what = f"{plural(count, 'session')} {verb} begun there since"
+        raise RefusedError(
+            f"{move.path} is in use again: {what}",
+            run("ccmove", "list", move.path, text="what is there"),
+            again("to merge them all the same", merge=True),
+        )
+    directory = state.layout.projects / move.source
+    names = [item.name for item in begun]
+    present_ages = ages(directory, names)
+    oldest = min(present_ages, default=None)
+    present = Present(count, oldest)
+    coming = [item.name for item in portion.items]
+    coming_ages = ages(portion.source, coming)
+    newest = max(coming_ages, default=None)
+    refuse_another(state, move.new_path, move.path, present, newest)
 
 
 def _owners(state: State, since: Since) -> Owners:
