@@ -430,14 +430,14 @@ class WayBack:
 
     rule: Rule  # for those that came since
     met: frozenset[bytes] = frozenset()  # digests of those that were at NEW before
-    elsewhere: frozenset[str] = frozenset()  # sessions that stay with their prompts
+    elsewhere: frozenset[str] = frozenset()  # sessions that left NEW
 
 
 def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     """The way back, line by line.
 
-    A line that the run wrote gets its old value; one that came since goes by the rule;
-    what was at NEW before stays.
+    A line that the run wrote gets its old value; one that came since, or of a session
+    that left, goes by the rule; what was at NEW before stays.
     """
     written = _old_values(kept)
     changes = Scan()
@@ -446,9 +446,7 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
         line = prompt.digest
         olds = written.get((prompt.project, line))
         back: Swap | None = None
-        if prompt.session in way.elsewhere:
-            continue
-        if olds:
+        if olds and prompt.session not in way.elsewhere:
             old = olds.pop(0) if len(olds) > 1 else olds[0]
             back = Swap(prompt.project, old)
         elif line not in way.met:
