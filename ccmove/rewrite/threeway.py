@@ -515,16 +515,21 @@ class _Projects:
             self.added[key] = original
 
     def _is_used_again(self, key: str) -> bool:
-        """Whether something came since at a key that the run emptied."""
-        return key in self.have and key not in self.left
+        """Whether something came since at a key that the run emptied, and stays."""
+        return key in self.have and key not in self.left and not self._follows(key)
+
+    def _follows(self, key: str) -> bool:
+        """Whether a key that came since goes with the folder."""
+        return key not in self.left and self.taking.back.path(key) is not None
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        target = self.taking.came_back(key)
+        target = self.taking.back.path(key)
         if target is None or key in self.texts:
             return
-        is_used = target in self.had or target in self.have
-        if is_used:
+        leaves = target in self.names or self._follows(target)
+        is_used = target in self.have and not leaves
+        if is_used or target in self.had:
             self.taking.lose(config.PROJECTS, key)
             return
         value = self.have[key].raw

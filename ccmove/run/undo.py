@@ -19,7 +19,7 @@ from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import are_nested, tail_below
-from ccmove.run.backups import Backup, all_backups, ledger_of
+from ccmove.run.backups import Backup, ledger_of
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
     Portion,
@@ -35,7 +35,12 @@ from ccmove.text import plural
 
 
 def plan_undo(
-    layout: Layout, manifest: Manifest, *, merge: bool = False, tick: Tick = None
+    layout: Layout,
+    manifest: Manifest,
+    backups: Iterable[Backup],
+    *,
+    merge: bool = False,
+    tick: Tick = None,
 ) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
@@ -45,7 +50,13 @@ def plan_undo(
     absent = absent_sessions(state, manifest, begun)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(state, since), *begun]
-    merged = refuse_users(state, since, portions, merge=merge)
+    at_old = list(_known_at_old(state, manifest, portions))
+    merged: dict[str, int] = {}
+    if at_old:
+        ledger = ledger_of(layout, backups)
+        listed = listed_in((), state.config_paths)
+        owners = Owners(state, ledger, manifest.paths, listed)
+        merged = refuse_users(owners, since, at_old, merge=merge)
     undoing = Undoing(state, since, portions, absent)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
@@ -81,23 +92,31 @@ def plan_undo(
 # -- who is at OLD, and what builds on the run
 
 
+def _known_at_old(
+    state: State, manifest: Manifest, portions: Iterable[Portion]
+) -> Iterator[Portion]:
+    """Those whose OLD has a directory; in a list of moves an OLD that is another's NEW
+    counts as not existing.
+    """
+    news = {move.new_path for move in manifest.projects}
+    there = set(state.directory_names)
+    for portion in portions:
+        if portion.move.source in there and portion.move.path not in news:
+            yield portion
+
+
 def refuse_users(
-    state: State, since: Since, portions: Iterable[Portion], *, merge: bool
+    owners: Owners, since: Since, portions: Iterable[Portion], *, merge: bool
 ) -> dict[str, int]:
     """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
     OLD is in use by somebody else if its folder exists, and NEW's folder exists as well
     or is another repository. NEW's folder gone: it was renamed back.
     """
+    state = owners.state
     merged: dict[str, int] = {}
-    # In a list of moves an OLD that is another's NEW counts as not existing.
-    news = {move.new_path for move in since.manifest.projects}
-    there = set(state.directory_names)
-    owners = _owners(state, since)
     for portion in portions:
         move = portion.move
-        if move.source not in there or move.path in news:
-            continue
         sessions = owners.of(move.source).sessions_of(move.path)
         begun = [
             item for item in sessions if session_of(item.name) not in since.brought
@@ -131,13 +150,6 @@ def _refuse_user(state: State, portion: Portion, begun: list[Item]) -> None:
     coming_ages = ages(portion.source, coming)
     newest = max(coming_ages, default=None)
     refuse_another(state, move.new_path, move.path, present, newest)
-
-
-def _owners(state: State, since: Since) -> Owners:
-    """Whose each session is today, also where a later run has brought it."""
-    ledger = ledger_of(state.layout, all_backups(state.layout))
-    listed = listed_in((), state.config_paths)
-    return Owners(state, ledger, since.manifest.paths, listed)
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
