@@ -1,6 +1,7 @@
 """What is said about a preview, a move, a restore and the backups, word for word."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -189,3 +190,26 @@ def test_with_v_every_difference_is_shown_with_whole_paths(
     assert len(named) == 40
     assert "…" not in done.out
     assert "\x1b" not in done.out
+
+
+def test_an_undo_gives_the_mv_for_every_folder_in_an_order_that_works(
+    stage: Stage, run: Run
+) -> None:
+    """A chain, and two folders whose parent was removed since."""
+    code = stage.state.code
+    pairs = [("b", "c"), ("a", "b"), ("sub/x", "x"), ("sub/y", "y")]
+    lines = ""
+    for old, new in pairs:
+        stage.state.project(old, sessions=1)
+        lines += f"{code / old}\t{code / new}\n"
+        (code / new).mkdir(exist_ok=True)
+    moves = stage.state.root / "moves.txt"
+    moves.write_text(lines)
+    assert run("--from-file", str(moves)).exit == 0
+    told = run("undo").out.splitlines()
+    commands = [line.split() for line in told if line.startswith("    m")]
+    for command in commands:
+        subprocess.run(command, check=True)
+    assert [words[0] for words in commands].count("mv") == len(pairs)
+    assert all((code / old).is_dir() for old, _ in pairs)
+    assert not (code / "c").exists()
