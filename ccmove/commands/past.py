@@ -104,7 +104,8 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
         why = backup.problem.message if backup.problem else None
         return BackupRow(backup.id, "unreadable", size, why)
     state = "done" if backup.stands else "undone"
-    moves, kind, undoes = manifest.moves, manifest.kind, manifest.undoes
+    kind = "settings" if manifest.is_of_settings else manifest.kind
+    moves, undoes = manifest.moves, manifest.undoes
     return BackupRow(backup.id, state, size, None, moves, kind, undoes)
 
 

@@ -24,6 +24,7 @@ from ccmove.plan.files import (
     is_state,
     moved_folders,
     project_files,
+    user_settings,
 )
 from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
@@ -38,7 +39,6 @@ from ccmove.text import plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS = ("settings.json", "settings.local.json")
 YOURS = (
     "CLAUDE.md",
     "agents",
@@ -47,7 +47,6 @@ YOURS = (
     "output-styles",
     "rules",
     "skills",
-    *SETTINGS,
 )
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
@@ -236,6 +235,9 @@ class Search:
         root = layout.config_dir
         yield from self._places_of_daemon()
         yield from (Place(root / name) for name in YOURS)
+        rewrite: Rewrite = settings.project_file
+        for path in user_settings(layout):
+            yield Place(path, "", "--settings", rewrite, self.pairs)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):

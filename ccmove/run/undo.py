@@ -206,10 +206,8 @@ def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
     Not where something of NEW's own stays, nor the home, nor another folder than the
     one that was there.
     """
-    waiting = []
-    for move in since.manifest.moves:
-        if _is_renamed(layout, since, move):
-            waiting.append(move)
+    moves = since.manifest.moves
+    waiting = [move for move in moves if _is_renamed(layout, since, move)]
     made: list[str] = []  # folders that are there by then
     left: list[str] = []  # and those that are not there any more
     while ready := _next_to_rename(waiting, left):
@@ -229,7 +227,7 @@ def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
     """Whether the folder at NEW is the one that was at OLD, and goes with the state."""
     old, new = move
     manifest = since.manifest
-    if manifest.folders:
+    if manifest.folders or manifest.is_of_settings:
         return False
     if not since.takes_back(new, old):
         return False

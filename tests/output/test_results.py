@@ -61,6 +61,28 @@ def with_leftovers(stage: Stage) -> None:
     settings.write_text(json.dumps(rules, indent=2))
 
 
+def with_user_settings(stage: Stage) -> None:
+    """Those of the user name the old path, too."""
+    with_leftovers(stage)
+    hook = {"type": "command", "command": f"{stage.old}/hook.sh"}
+    settings = {
+        "permissions": {
+            "deny": [f"Edit({in_rule(stage.old)}/secret/**)"],
+            "additionalDirectories": [str(stage.old)],
+        },
+        "hooks": {"Stop": [{"hooks": [hook]}]},
+        "extraKnownMarketplaces": {
+            "mine": {"source": {"source": "directory", "path": str(stage.old)}}
+        },
+    }
+    file = stage.state.config_dir / "settings.json"
+    file.write_text(json.dumps(settings, indent=2))
+
+
+def rewrote_settings(stage: Stage) -> None:
+    stage.run("--settings", stage.old, stage.new)
+
+
 def with_belongings(stage: Stage) -> None:
     """Everything that people would miss, and another project that knows the path."""
     tools = ["Bash(make:*)", f"Read({in_rule(stage.old)}/**)"]
@@ -120,6 +142,11 @@ CASES = {
     "move_parent": typed("OLD NEW", *PARENT),
     "move_belongings": typed("OLD NEW", with_belongings),
     "preview_belongings": typed("-n OLD NEW", with_belongings),
+    "preview_user_settings": typed("--dry-run OLD NEW", with_user_settings),
+    "move_with_settings": typed("--settings OLD NEW", with_user_settings),
+    "settings_alone": typed("--settings OLD NEW", with_user_settings, moved),
+    "undo_settings": typed("undo", with_user_settings, moved, rewrote_settings),
+    "backups_settings": typed("backups", with_user_settings, moved, rewrote_settings),
     "move_quiet": typed("-q OLD NEW", *PLAIN),
     "move_merge": typed("OLD NEW", *MERGE),
     "move_both_stay": typed("OLD NEW", *BOTH_STAY),
