@@ -67,7 +67,7 @@ def move(
 
     `rolled_back` says what was done about an interrupted run before.
     """
-    paths.check_pairs(pairs, options)
+    paths.check_pairs(layout, pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -107,8 +107,7 @@ def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
     rows = []
     for row in preview.left_alone:
         if "--settings" in row.command.split():
-            what = f"{row.what}; add --settings"
-            rows.append(Leftover(row.file, what, command))
+            rows.append(replace(row, command=command))
         else:
             rows.append(row)
     return replace(preview, left_alone=tuple(rows))

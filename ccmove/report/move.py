@@ -306,7 +306,10 @@ def _still_to_do(result: Result) -> Iterator[Line]:
     for command, rows in result.to_do().items():
         for row in rows:
             yield from _about(row.file, row.what)
-        yield ["    ", ("command", command)]
+        lead = "    "
+        if result.status == "planned" and "--settings" in command.split():
+            lead += "add --settings: "
+        yield [lead, ("command", command)]
 
 
 def _notes(result: Result) -> Iterator[Line]:
