@@ -190,12 +190,15 @@ class Search:
         copies, logs and caches, in which a path does no harm.
         """
         root = self.layout.config_dir
+        rewritten: set[Path] = set()
+        for kind in PLACES:
+            rewritten.update(kind.files(self.layout))
         number = 0
         for name in names_in(root):
             if name in PASSED_OVER:
                 continue
             for path in _files_below(root / name):
-                number += path not in looked_at
+                number += path not in looked_at and path not in rewritten
         if number:
             files = plural(number, "other file")
             what = f"{files} not checked: an old path there does no harm"
