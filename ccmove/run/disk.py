@@ -2,9 +2,9 @@
 
 Its contract, which a system-call trace can check:
 
-- A file of the user's or the client's is never opened for writing. New content is written beside it under
-  a new name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner,
-  and renamed.
+- A file of the user's or the client's is never opened for writing. New content is
+  written beside it under a new name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk,
+  given mode and owner, and renamed.
 - After every change of a directory of the user's that directory is flushed, before
   anything else. Our own directories, and those in which files are staged, are flushed
   before the manifest changes, which is what builds on them. The client's locks need not
