@@ -429,25 +429,23 @@ class WayBack:
 
     rule: Rule  # for those that came since
     met: frozenset[bytes] = frozenset()  # digests of those that were at NEW before
-    elsewhere: frozenset[str] = frozenset()  # sessions that stay with their prompts
+    elsewhere: frozenset[str] = frozenset()  # sessions that left NEW
 
 
 def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     """The way back, line by line.
 
-    A line that the run wrote gets its old value; one that came since goes by the rule;
-    what was at NEW before stays.
+    A line that the run wrote gets its old value; one that came since, or of a session
+    that left, goes by the rule; what was at NEW before stays.
     """
     written = _old_values(kept)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
-        if prompt.session in way.elsewhere:
-            continue
         back: Swap | None = None
         key = prompt.project, prompt.digest
         olds = written.get(key)
-        if olds:
+        if olds and prompt.session not in way.elsewhere:
             back = Swap(prompt.project, olds[0])
             if len(olds) > 1:
                 del olds[0]

@@ -96,14 +96,6 @@ class Occurrences(PathMap):
             return None
         return "".join(pieces) + value[done:] if pieces else None
 
-    def is_unclear(self, value: str) -> bool:
-        """Whether the value stays because nobody can say what is meant."""
-        try:
-            list(self._places(value))
-        except _UnclearError:
-            return True
-        return False
-
     def _places(self, value: str) -> Iterator[tuple[int, int, str]]:
         """Where each occurrence begins and ends, and what comes in its place."""
         done = 0

@@ -90,11 +90,11 @@ def _is_out(versions: _Versions) -> bool:
     had = _facts(versions.ours)
     have = _facts(versions.theirs)
     written = left - had
+    if written & have:
+        return False
     gone = had - left
     objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
-    is_written = bool(written & have)
-    is_back = objects <= have and bool(gone & have)
-    return is_back and not is_written
+    return objects <= have and bool(gone & have)
 
 
 def _facts(root: Node) -> set[_Fact]:
@@ -201,6 +201,7 @@ class _Taking:
     ) -> str | None:
         """The text of a member that each of the three may lack; None: there is none."""
         if base is None:
+            assert ours is not None  # else it came since, and nobody asks
             return self._taken_by_the_run(ours, theirs, at)
         if ours is None:
             return self._added_by_the_run(base, theirs, at)
@@ -210,14 +211,8 @@ class _Taking:
             return None
         return self.merged(_Versions(base, ours, theirs), at)
 
-    def _taken_by_the_run(
-        self, ours: Node | None, theirs: Node | None, at: Pointer
-    ) -> str | None:
+    def _taken_by_the_run(self, ours: Node, theirs: Node | None, at: Pointer) -> str:
         """It comes back; where it was made again since, it adds what that lacks."""
-        if ours is None:
-            if theirs is None:
-                return None
-            return theirs.raw
         if theirs is None or theirs.value == ours.value:
             return ours.raw
         self.lose(*at)
@@ -520,16 +515,21 @@ class _Projects:
             self.added[key] = original
 
     def _is_used_again(self, key: str) -> bool:
-        """Whether something came since at a key that the run emptied."""
-        return key in self.have and key not in self.left
+        """Whether something came since at a key that the run emptied, and stays."""
+        return key in self.have and key not in self.left and not self._follows(key)
+
+    def _follows(self, key: str) -> bool:
+        """Whether a key that came since goes with the folder."""
+        return key not in self.left and self.taking.back.path(key) is not None
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        target = self.taking.came_back(key)
+        target = self.taking.back.path(key)
         if target is None or key in self.texts:
             return
-        is_used = target in self.had or target in self.have
-        if is_used:
+        leaves = target in self.names or self._follows(target)
+        is_used = target in self.have and not leaves
+        if is_used or target in self.had:
             self.taking.lose(config.PROJECTS, key)
             return
         value = self.have[key].raw

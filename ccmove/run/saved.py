@@ -10,12 +10,12 @@ import os
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import open_history, read_document
+from ccmove.claude.reading import add_to_hash, open_history, read_document
 from ccmove.errors import RefusedError
 from ccmove.hints import look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
-from ccmove.rewrite.history import BLOCK, Read, Scan, Tick, WayBack, from_record
+from ccmove.rewrite.history import Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import Following, taken_out
@@ -167,13 +167,7 @@ def _hash_up_to(
     for mark in sorted(marks):
         if mark > size:
             break
-        while done < mark:
-            block = read(done, min(BLOCK, mark - done))
-            if not block:
-                break
-            digest.update(block)
-            done += len(block)
-            if tick:
-                tick(done)
+        add_to_hash(digest, read, done, mark, tick)
+        done = mark
         hashes[mark] = digest.hexdigest()
     return digest, hashes

@@ -58,8 +58,9 @@ class StagedDocument:
         disk.write_new(self.path, [self.write.after], attributes)
 
     def look_again(self) -> bool:
-        """Under the locks:
-        is the file still what the plan was made from? Nothing is added.
+        """Right before it is replaced: is the file still what the plan was made from?
+
+        StaleLookError if not. Nothing is ever added to it, so the answer is False.
         """
         path, seen = self.write.path, self.write.seen
         if seen and not (
