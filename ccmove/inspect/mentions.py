@@ -25,6 +25,7 @@ from ccmove.plan.files import (
     is_state,
     moved_folders,
     project_files,
+    user_settings,
 )
 from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
@@ -39,7 +40,6 @@ from ccmove.text import plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS = ("settings.json", "settings.local.json")
 YOURS = (
     "CLAUDE.md",
     "agents",
@@ -48,7 +48,6 @@ YOURS = (
     "output-styles",
     "rules",
     "skills",
-    *SETTINGS,
 )
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
@@ -285,6 +284,9 @@ class Search:
         yield from self._places_of_daemon()
         for name in YOURS:
             yield Place(root / name)
+        rewrite: Rewrite = settings.project_file
+        for path in user_settings(layout):
+            yield Place(path, "", "--settings", rewrite, self.pairs)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):
