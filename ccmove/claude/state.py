@@ -221,10 +221,12 @@ class State:
                 self.closed.append(self.layout.projects / name)
 
     def known_paths(self, *, history: bool = True) -> set[str]:
-        """Every path that the config file, the history or a project directory names."""
+        """Every path that the client knows, wherever it keeps it."""
         paths = set(self.config_paths)
         if history:
             paths.update(self.prompts)
+        for _, numbers in self._other_lists():
+            paths.update(numbers)
         for project in self.readable(self.directory_names):
             paths |= project.named_paths()
         return paths

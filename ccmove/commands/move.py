@@ -67,7 +67,7 @@ def move(
 
     `rolled_back` says what was done about an interrupted run before.
     """
-    paths.check_pairs(pairs, options)
+    paths.check_pairs(layout, pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -94,7 +94,23 @@ def move(
         return replace(plan, options=options.to_make_again())
 
     said = Said(tuple(warnings), rolled_back, request.on_disk)
-    return carry_out(layout, make_plan, options, said, progress)
+    result = carry_out(layout, make_plan, options, said, progress)
+    if options.dry_run:
+        return _with_settings_at_once(result, options)
+    return result
+
+
+def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
+    """What is left for `--settings` can be done by the same move."""
+    together = replace(options, dry_run=False, settings=True)
+    _, command = in_words(ask(together))
+    rows = []
+    for row in preview.left_alone:
+        if "--settings" in row.command.split():
+            rows.append(replace(row, command=command))
+        else:
+            rows.append(row)
+    return replace(preview, left_alone=tuple(rows))
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick | None:

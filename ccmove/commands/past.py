@@ -113,7 +113,7 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
         "done" if backup.stands else "undone",
         amount.size,
         moves=manifest.moves,
-        kind=manifest.kind,
+        kind="settings" if manifest.is_of_settings else manifest.kind,
         undoes=manifest.undoes,
     )
 

@@ -133,7 +133,8 @@ def _older(backups: list[Backup], identifier: str) -> Iterator[Hint]:
             continue
         if backup.id < identifier:
             old, new = manifest.moves[0]
-            text = f"to undo an older one, {old} -> {new}"
+            kind = "settings of " if manifest.is_of_settings else ""
+            text = f"to undo an older one, {kind}{old} -> {new}"
             yield run("ccmove", "undo", backup.id, text=text)
             return
 
@@ -144,7 +145,7 @@ def move_again(layout: Layout, manifest: Manifest) -> Hint:
     if manifest.undoes is not None:
         moves = [(old, new) for new, old in moves]
     command = ["ccmove", *manifest.options]
-    text = "to move again"
+    text = "to rewrite again" if manifest.is_of_settings else "to move again"
     if len(moves) == 1:
         command += moves[0]
         return run(*command, text=text)

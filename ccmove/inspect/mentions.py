@@ -25,6 +25,7 @@ from ccmove.plan.files import (
     is_state,
     moved_folders,
     project_files,
+    user_settings,
 )
 from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
@@ -39,7 +40,6 @@ from ccmove.text import plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS = ("settings.json", "settings.local.json")
 YOURS = (
     "CLAUDE.md",
     "agents",
@@ -48,7 +48,6 @@ YOURS = (
     "output-styles",
     "rules",
     "skills",
-    *SETTINGS,
 )
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
@@ -191,12 +190,15 @@ class Search:
         copies, logs and caches, in which a path does no harm.
         """
         root = self.layout.config_dir
+        rewritten: set[Path] = set()
+        for kind in PLACES:
+            rewritten.update(kind.files(self.layout))
         number = 0
         for name in names_in(root):
             if name in PASSED_OVER:
                 continue
             for path in _files_below(root / name):
-                number += path not in looked_at
+                number += path not in looked_at and path not in rewritten
         if number:
             files = plural(number, "other file")
             what = f"{files} not checked: an old path there does no harm"
@@ -284,6 +286,9 @@ class Search:
         yield from self._places_of_daemon()
         for name in YOURS:
             yield Place(root / name)
+        rewrite: Rewrite = settings.project_file
+        for path in user_settings(layout):
+            yield Place(path, "", "--settings", rewrite, self.pairs)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ccmove.claude.layout import PROJECT_FILES, Layout
+from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.naming import encode
 from ccmove.claude.reading import is_there, names_in
@@ -186,7 +186,8 @@ def rewrite_others(
             placer.leave(Path(error.filename), what)
         except (RefusedError, NotJsonError, OSError) as error:
             is_of_state = path.is_relative_to(placer.layout.config_dir)
-            if isinstance(error, LinkError) and is_of_state:
+            is_settings = path in user_settings(placer.layout)  # a dotfile, maybe
+            if isinstance(error, LinkError) and is_of_state and not is_settings:
                 raise
             what = f"can't be read as JSON, and stays as it is: {describe(error)}"
             placer.leave(path, what)
@@ -205,6 +206,8 @@ def other_files(
         for path in place.files(layout):
             yield path, place.rewrite
     if request.project_files:
+        for path in user_settings(layout):
+            yield path, settings.project_file
         for _, _, folder in folders:
             for path in project_files(layout, folder):
                 yield path, settings.project_file
@@ -237,6 +240,10 @@ def is_state(layout: Layout, path: Path) -> bool:
     """Whether it is a config directory and not a project's own `.claude`."""
     states = (layout.config_dir, layout.home / ".claude")
     return os.path.realpath(path) in map(os.path.realpath, states)
+
+
+def user_settings(layout: Layout) -> list[Path]:
+    return [layout.config_dir / name for name in USER_SETTINGS]
 
 
 def desktop_files(layout: Layout) -> list[Path]:

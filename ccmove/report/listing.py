@@ -184,7 +184,8 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
-    remarks = [f"{old} -> {new}" for old, new in row.moves]
+    what = "settings: " if row.kind == "settings" else ""
+    remarks = [f"{what}{old} -> {new}" for old, new in row.moves]
     if row.error:
         remarks = [row.error]
     if row.undoes:

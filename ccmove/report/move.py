@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from ccmove.claude.layout import are_settings
 from ccmove.hints import Hint, in_words
 from ccmove.report.belongings import Belongings
 from ccmove.report.console import Line, Piece, Printer
@@ -22,7 +23,6 @@ REMEMBERED = (
     "in {} Claude will still refer to the old memory folder and saved results until "
     "/compact; /rewind can't go back past the move"
 )
-WRITTEN_BY_PEOPLE = ("settings.json", "settings.local.json", ".mcp.json")
 # By the name of the member that they are in:
 KINDS_OF_SETTINGS = {
     "additionalDirectories": "additional directory",
@@ -86,8 +86,12 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
 
 def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
     verb = "Would move" if is_planned else "Moved"
+    if result.is_of_settings:
+        verb = "Would rewrite settings" if is_planned else "Rewrote settings"
     if result.is_undo:
         verb += " back"
+    if result.is_of_settings:
+        verb += " from"
     for old, new in result.moves:
         yield [("title", f"{verb}  "), old]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
@@ -148,8 +152,7 @@ def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
     """What is rewritten in each file that people write themselves."""
     files: dict[str, Counter[str]] = defaultdict(Counter)
     for change in changes:
-        name = os.path.basename(change.file)
-        if name in WRITTEN_BY_PEOPLE:
+        if are_settings([change.file]):
             kind = _kind_of_setting(change.pointer)
             files[change.ends][kind] += 1
     for file, numbers in files.items():
@@ -311,7 +314,10 @@ def _still_to_do(result: Result) -> Iterator[Line]:
     for command, rows in result.to_do().items():
         for row in rows:
             yield from _about(row.file, row.what)
-        yield ["    ", ("command", command)]
+        lead = "    "
+        if result.status == "planned" and "--settings" in command.split():
+            lead += "add --settings: "
+        yield [lead, ("command", command)]
 
 
 def _notes(result: Result) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import fspath
 
-from ccmove.claude.layout import Layout
+from ccmove.claude.layout import Layout, are_settings
 from ccmove.hints import Hint, in_words
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
 from ccmove.report.belongings import NOTHING, Belongings, belongings_of
@@ -93,6 +93,13 @@ class Result:
     is_undone: bool = False  # since then
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
+
+    @property
+    def is_of_settings(self) -> bool:
+        """Whether settings are rewritten, and nothing is moved."""
+        if self.projects or self.folders or self.history:
+            return False
+        return are_settings(change.file for change in self.changes)
 
     @property
     def harmless(self) -> list[Leftover]:

@@ -18,7 +18,7 @@ from ccmove.hints import Hint, again, run
 from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick
-from ccmove.rewrite.pathmap import are_nested, tail_below
+from ccmove.rewrite.pathmap import Move, are_nested, tail_below
 from ccmove.run.backups import Backup, ledger_of
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
@@ -222,29 +222,47 @@ def stays_at_new(portions: Iterable[Portion]) -> Iterator[LeftAlone]:
 
 
 def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
-    """The state is at OLD again; its folder is the user's to rename.
+    """The state is at OLD again; its folder is the user's to rename, in this order.
 
     Not where something of NEW's own stays, nor the home, nor another folder than the
     one that was there.
     """
+    moves = since.manifest.moves
+    waiting = [move for move in moves if _is_renamed(layout, since, move)]
+    made: list[str] = []  # folders that are there by then
+    left: list[str] = []  # and those that are not there any more
+    while ready := _next_to_rename(waiting, left):
+        waiting.remove(ready)
+        old, new = ready
+        above = os.path.dirname(old)
+        if not os.path.isdir(above) and above not in made:
+            what = f"is gone; {old} was in it"
+            yield LeftAlone(above, what, ("mkdir", "-p", above))
+        made.append(above)
+        left.append(new)
+        what = "the folder still has its new name; to rename it too"
+        yield LeftAlone(new, what, ("mv", new, old))
+
+
+def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
+    """Whether the folder at NEW is the one that was at OLD, and goes with the state."""
+    old, new = move
     manifest = since.manifest
-    if manifest.folders:
-        return
-    for old, new in manifest.moves:
-        if not since.takes_back(new, old):
-            continue
-        if not _is_free(old):
-            continue
-        if layout.home.is_relative_to(new):
-            continue
-        if layout.config_dir.is_relative_to(new):
-            continue
-        if folder_id(new) in manifest.homes:
-            what = "the folder still has its new name; to rename it too"
-            yield LeftAlone(new, what, ("mv", new, old))
+    if manifest.folders or manifest.is_of_settings:
+        return False
+    if not since.takes_back(new, old):
+        return False
+    if layout.home.is_relative_to(new):
+        return False
+    if layout.config_dir.is_relative_to(new):
+        return False
+    return folder_id(new) in manifest.homes
 
 
-def _is_free(path: str) -> bool:
-    """Whether a folder can be renamed to this."""
-    above = os.path.dirname(path)
-    return os.path.isdir(above) and not os.path.lexists(path)
+def _next_to_rename(waiting: list[Move], left: list[str]) -> Move | None:
+    """The first whose OLD is free, those above others before them."""
+    for move in sorted(waiting):
+        old, _ = move
+        if old in left or not os.path.lexists(old):
+            return move
+    return None

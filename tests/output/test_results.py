@@ -1,6 +1,7 @@
 """What is said about a preview, a move, a restore and the backups, word for word."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -73,6 +74,28 @@ def with_worktree(stage: Stage) -> None:
     stage.old.rename(stage.new)
 
 
+def with_user_settings(stage: Stage) -> None:
+    """Those of the user name the old path, too."""
+    with_leftovers(stage)
+    hook = {"type": "command", "command": f"{stage.old}/hook.sh"}
+    settings = {
+        "permissions": {
+            "deny": [f"Edit({in_rule(stage.old)}/secret/**)"],
+            "additionalDirectories": [str(stage.old)],
+        },
+        "hooks": {"Stop": [{"hooks": [hook]}]},
+        "extraKnownMarketplaces": {
+            "mine": {"source": {"source": "directory", "path": str(stage.old)}}
+        },
+    }
+    file = stage.state.config_dir / "settings.json"
+    file.write_text(json.dumps(settings, indent=2))
+
+
+def rewrote_settings(stage: Stage) -> None:
+    stage.run("--settings", stage.old, stage.new)
+
+
 def with_belongings(stage: Stage) -> None:
     """Everything that people would miss, and another project that knows the path."""
     tools = ["Bash(make:*)", f"Read({in_rule(stage.old)}/**)"]
@@ -132,6 +155,11 @@ CASES = {
     "move_parent": typed("OLD NEW", *PARENT),
     "move_belongings": typed("OLD NEW", with_belongings),
     "preview_belongings": typed("-n OLD NEW", with_belongings),
+    "preview_user_settings": typed("--dry-run OLD NEW", with_user_settings),
+    "move_with_settings": typed("--settings OLD NEW", with_user_settings),
+    "settings_alone": typed("--settings OLD NEW", with_user_settings, moved),
+    "undo_settings": typed("undo", with_user_settings, moved, rewrote_settings),
+    "backups_settings": typed("backups", with_user_settings, moved, rewrote_settings),
     "move_quiet": typed("-q OLD NEW", *PLAIN),
     "move_merge": typed("OLD NEW", *MERGE),
     "move_both_stay": typed("OLD NEW", *BOTH_STAY),
@@ -204,3 +232,26 @@ def test_with_v_every_difference_is_shown_with_whole_paths(
     assert len(named) == 40
     assert "…" not in done.out
     assert "\x1b" not in done.out
+
+
+def test_an_undo_gives_the_mv_for_every_folder_in_an_order_that_works(
+    stage: Stage, run: Run
+) -> None:
+    """A chain, and two folders whose parent was removed since."""
+    code = stage.state.code
+    pairs = [("b", "c"), ("a", "b"), ("sub/x", "x"), ("sub/y", "y")]
+    lines = ""
+    for old, new in pairs:
+        stage.state.project(old, sessions=1)
+        lines += f"{code / old}\t{code / new}\n"
+        (code / new).mkdir(exist_ok=True)
+    moves = stage.state.root / "moves.txt"
+    moves.write_text(lines)
+    assert run("--from-file", str(moves)).exit == 0
+    told = run("undo").out.splitlines()
+    commands = [line.split() for line in told if line.startswith("    m")]
+    for command in commands:
+        subprocess.run(command, check=True)
+    assert [words[0] for words in commands].count("mv") == len(pairs)
+    assert all((code / old).is_dir() for old, _ in pairs)
+    assert not (code / "c").exists()
