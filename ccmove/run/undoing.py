@@ -241,7 +241,7 @@ class Undoing:
         draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime
-        if wrote.place == "index":
+        if wrote.place == "index" and not was_brought:  # entries come back to it
             self._forget(document.path, self._gone_from(document.path.parent))
         for place in named:
             what = f"{place} has changed since, so it stays"
