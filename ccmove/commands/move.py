@@ -102,12 +102,13 @@ def move(
 
 def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
     """What is left for `--settings` can be done by the same move."""
-    together = replace(options, dry_run=False, settings=True)
-    _, command = in_words(ask(together))
+    asked = replace(options, dry_run=False, json=False, settings=True)
+    _, command = in_words(ask(asked))
     rows = []
     for row in preview.left_alone:
         if "--settings" in row.command.split():
-            rows.append(replace(row, command=command))
+            row_then = replace(row, command=command)
+            rows.append(row_then)
         else:
             rows.append(row)
     return replace(preview, left_alone=tuple(rows))
