@@ -22,7 +22,8 @@ from typing import Any, BinaryIO
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.reading import Document, directory, open_history, read_document
-from ccmove.errors import CcmoveError, RefusedError, describe, look_at
+from ccmove.errors import CcmoveError, RefusedError, describe
+from ccmove.hints import look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.windows import is_windows, native

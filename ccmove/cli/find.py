@@ -178,11 +178,11 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     _, outer = nearest_folder(old)
     inside = new + old[len(outer) :]
     places = finder.candidates(old)
+    levels = [place.level for place in places]
     best = []
     for place in places:
-        if place.path not in (new, inside):
-            continue
-        if all(place.rank[0] <= other.rank[0] for other in places):
+        is_there = place.path in (new, inside)
+        if is_there and place.level == min(levels):
             best.append(place)
     return best
 
@@ -201,11 +201,11 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
     gone = [*finder.lost, *survey.former]
-    known = paths.find_subject(typed, gone, survey.by_path)
-    olds = sorted(known)
+    subjects = paths.find_subject(typed, gone, survey.by_path)
+    olds = sorted(subjects)
     spellings = (os.path.abspath(typed), os.path.realpath(typed))
     for spelling in spellings:
-        if paths.at_or_below(spelling, known):
+        if paths.at_or_below(spelling, subjects):
             olds = [spelling]
     matches: list[Match] = []
     for old in olds:

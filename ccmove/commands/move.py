@@ -126,11 +126,13 @@ def _refuse_unknown(
 ) -> None:
     """NothingKnownError for an OLD for which Claude Code has no data."""
     if len(pairs) == 1:
-        if plan.projects or plan.writes or plan.history:
+        has_data = plan.projects or plan.writes or plan.history
+        if has_data:
             return
         raise paths.nothing_known(layout, pairs[0], options)
     data = _paths_of_data(plan)
-    for pair, (old, _) in zip(pairs, plan.moves, strict=True):
+    olds = [old for old, _ in plan.moves]
+    for pair, old in zip(pairs, olds, strict=True):
         is_known = paths.at_or_below(old, data)
         if not is_known:
             raise paths.nothing_known(layout, pair, options)
@@ -223,8 +225,10 @@ def _mentions(
         rows = mentions(layout, plan, pairs, ahead)
     except (CcmoveError, OSError) as error:
         what = f"not all was looked through for the old path: {describe(error)}"
-        rows = [LeftAlone(str(layout.config_dir), what, ("ccmove", "doctor"))]
-    return tuple(leftover(row, layout) for row in rows)
+        root = str(layout.config_dir)
+        rows = [LeftAlone(root, what, ("ccmove", "doctor"))]
+    leftovers = [leftover(row, layout) for row in rows]
+    return tuple(leftovers)
 
 
 def _report(result: Result) -> bytes:

@@ -6,16 +6,17 @@ at what is there and takes each file as the plan will leave it.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.git import repair_command
+from ccmove.claude.git import find_repair
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import daemon_is_running
 from ccmove.claude.owners import folder_exists
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
+from ccmove.claude.worktrees import sessions_in_worktrees
 from ccmove.errors import CcmoveError
 from ccmove.plan.files import (
     PLACES,
@@ -51,6 +52,10 @@ YOURS = (
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
+IN_WORKTREE = (
+    "a session was in this worktree: resume it from there, "
+    "or it goes on in the main checkout"
+)
 NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
@@ -62,65 +67,83 @@ def mentions(
     `pairs` are its moves as the system spells them; `ahead` is its plan, where that is
     not carried out yet.
     """
-    asked = PathMap(run.moves, frozenset(run.kept))
+    asked = run.asked
     pairs = pairs or run.moves
-    inside = [move for move in run.projects if asked.covers(move.path)]
-    folders = [*pairs, *((move.path, move.new_path) for move in inside)]
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
+    directories = [move.target for move in run.projects]
     if ahead is not None:
-        texts = {write.path: write.after for write in ahead.writes}
+        directories = [move.source for move in run.projects]
+        for write in ahead.writes:
+            texts[write.path] = write.after
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    here = moved_folders(folders, at_old=is_at_old)
-    search = Search(layout, asked, pairs, here, texts, moved)
+    projects = [move.path for move in run.projects]
+    all_pairs = _with_projects(asked, pairs, projects)
+    folders = moved_folders(all_pairs, at_old=is_at_old)
+    search = Search(layout, asked, pairs, folders, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
         rows += search.worktrees()
+    rows += search.sessions(directories)
     rows += search.others(looked_at)
     return rows
 
 
-def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAlone]:
+def mentions_of_past(layout: Layout, runs: Sequence[Undertaking]) -> list[LeftAlone]:
     """What still names the old path of any of these moves, the oldest of which comes
     first.
 
     An old path that is a folder again may be named, and rightly so.
     """
-    runs = list(runs)
-    moves = tuple(_moves_of_all(runs))
+    moves = _moves_of_all(runs)
     if not moves:
         return []
     kept: set[str] = set()
     projects: set[str] = set()
     for run in runs:
         kept.update(run.kept)
-        projects.update(move.path for move in run.projects)
-    kept.difference_update(old for old, _ in moves)  # which were moved later
-    asked = PathMap(moves, frozenset(kept))
-    pairs = [*moves]
-    for path in sorted(projects):
+        for move in run.projects:
+            projects.add(move.path)
+    kept.difference_update(moves)  # which were moved later
+    pairs = tuple(moves.items())
+    asked = PathMap(pairs, frozenset(kept))
+    all_pairs = _with_projects(asked, pairs, sorted(projects))
+    folders = moved_folders(all_pairs, at_old=False)
+    search = Search(layout, asked, pairs, folders, {}, {})
+    rows = list(search.lines(set()))
+    rows += search.worktrees()
+    return rows
+
+
+def _with_projects(
+    asked: PathMap, pairs: Pairs, projects: Iterable[str]
+) -> list[tuple[str, str]]:
+    """The pairs, and those of the projects that are moved with them."""
+    all_pairs = list(pairs)
+    for path in projects:
         new = asked.map(path)
         if new is not None:
-            pairs.append((path, new))
-    here = moved_folders(pairs, at_old=False)
-    search = Search(layout, asked, moves, here, {}, {})
-    return [*search.lines(set()), *search.worktrees()]
+            all_pairs.append((path, new))
+    return all_pairs
 
 
-def _moves_of_all(runs: list[Undertaking]) -> Iterator[tuple[str, str]]:
+def _moves_of_all(runs: Sequence[Undertaking]) -> dict[str, str]:
     """Each old path that is gone, and the folder that it is after all these moves."""
-    places: dict[str, str] = {}
+    moves: dict[str, str] = {}
     for run in runs:
-        later = PathMap(run.moves, frozenset(run.kept))
-        for old, new in places.items():
-            places[old] = later.map(new) or new
-        places.update(run.moves)
-    for old, new in places.items():
-        if folder_exists(old) is False and os.path.isdir(new):
-            yield old, new
+        for old, new in moves.items():
+            later = run.asked.map(new)
+            moves[old] = later or new
+        moves.update(run.moves)
+    for old in list(moves):
+        new = moves[old]
+        is_gone = folder_exists(old) is False
+        if not is_gone or not os.path.isdir(new):
+            del moves[old]
+    return moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +205,31 @@ class Search:
         """Worktrees that git does not find any more."""
         paths = self._spelled(self.asked)
         for _, _, folder in self.folders:
-            command = repair_command(folder, paths)
-            if command:
-                what = "git still looks for a worktree at the old path"
-                yield LeftAlone(str(folder / ".git"), what, tuple(command))
+            repair = find_repair(folder, paths)
+            if repair is not None:
+                file = str(folder / ".git")
+                yield LeftAlone(file, repair.what, repair.command)
+
+    def sessions(self, directories: Iterable[str]) -> Iterator[LeftAlone]:
+        """Sessions that will ask for their worktree at its old path, as far as their
+        transcripts show; a worktree that is gone was so before.
+        """
+        for name in sorted(set(directories)):
+            path = self.layout.projects / name
+            for session, worktree in sessions_in_worktrees(path):
+                new = self._new_place(worktree)
+                if new is not None:
+                    command = "claude", "--resume", session
+                    yield LeftAlone(new, IN_WORKTREE, command, folder=new)
+
+    def _new_place(self, folder: str) -> str | None:
+        """Where a folder is after the move; None if it stays, or is nowhere."""
+        new = self.asked.map(folder)
+        if new is None or os.path.isdir(new):
+            return new
+        end = ends_of(Path(folder), self.moved)
+        is_to_come = str(end) == new and os.path.isdir(folder)
+        return new if is_to_come else None
 
     def _spelled(self, paths: PathMap) -> Occurrences:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
@@ -201,8 +245,9 @@ class Search:
             if ends.is_relative_to(self.layout.run):
                 continue  # what is set aside is part of another file by then
             for line in text.split("\n"):
-                if named := paths.named_in(line):
-                    olds.append(named[0])
+                names = paths.named_in(line)
+                if names:
+                    olds.append(names[0])
                     files[ends] = text
         if not olds:
             return
@@ -219,14 +264,16 @@ class Search:
         """The move that changes something in a file, where there is one."""
         if place.option is None:
             return ()
-        for old, new in place.pairs:
-            paths = self._spelled(PathMap(((old, new),)))
+        for pair in place.pairs:
+            paths = self._spelled(PathMap((pair,)))
             if not _changes(text, paths, place.rewrite):
                 continue
-            words = ["ccmove", place.option, old, new]
-            if os.path.lexists(old):
-                words.insert(2, "--skip-path-check")
-            return tuple(filter(None, words))
+            words = ["ccmove"]
+            if place.option:
+                words.append(place.option)
+            if os.path.lexists(pair[0]):
+                words.append("--skip-path-check")
+            return (*words, *pair)
         return ()
 
     def _places_of_client(self) -> Iterator[Place]:
@@ -234,7 +281,8 @@ class Search:
         layout = self.layout
         root = layout.config_dir
         yield from self._places_of_daemon()
-        yield from (Place(root / name) for name in YOURS)
+        for name in YOURS:
+            yield Place(root / name)
         rewrite: Rewrite = settings.project_file
         for path in user_settings(layout):
             yield Place(path, "", "--settings", rewrite, self.pairs)

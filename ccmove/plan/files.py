@@ -15,7 +15,8 @@ from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.naming import encode
 from ccmove.claude.reading import is_there, names_in
 from ccmove.claude.state import ALIASES, INDEX, State
-from ccmove.errors import LinkError, RefusedError, again, describe
+from ccmove.errors import LinkError, RefusedError, describe
+from ccmove.hints import again
 from ccmove.plan.model import Request
 from ccmove.plan.placing import Placer
 from ccmove.plan.portions import Portion
@@ -149,7 +150,10 @@ def rewrite_config(
         return
     gone = paths
     if not request.move_folder:
-        moves = [move for move in paths.moves if not os.path.lexists(move[0])]
+        moves = []
+        for old, new in paths.moves:
+            if not os.path.lexists(old):
+                moves.append((old, new))
         gone = PathMap(tuple(moves), paths.kept, paths.alone)
     ours = occurrences_of(state, paths)
     others = occurrences_of(state, gone)

@@ -122,8 +122,10 @@ def _by_depth(
         separator = "/" if path[0] == "/" else "\\"
         while above and not path.startswith(above[-1]):
             above.pop()
-        inside = above[-1] if above else ""
-        yield project, len(above), path.removeprefix(inside)
+        name = path
+        if above:
+            name = path.removeprefix(above[-1])
+        yield project, len(above), name
         if is_nested:
             above.append(path + separator)
 

@@ -217,7 +217,8 @@ def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
 def _details(result: Result) -> Iterator[Line]:
     """Each directory, each value before and after, what was left alone, and why."""
     if result.projects:
-        base = os.path.dirname(result.projects[0].directory)
+        first = result.projects[0]
+        base = os.path.dirname(first.directory)
         title = f"Project directories in {base}"
         yield from _section(title, _directories(result))
     yield from _section("Differences", _differences(result))
@@ -234,7 +235,8 @@ def _directories(result: Result) -> Iterator[Line]:
         name = os.path.basename(project.directory)
         sessions = plural(project.transcripts, "session")
         about = f"{name}  {sessions}, {size(project.size)}"
-        yield [f"  {DONE[project.kind]:8} ", about]
+        done = DONE[project.kind]
+        yield [f"  {done:8} ", about]
         new_name = os.path.basename(project.new_directory)
         if new_name != name:
             yield [("dim", f"  {'to':>7}  "), ("bold", new_name)]
@@ -283,23 +285,29 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
 
 def _left_alone(result: Result) -> Iterator[Line]:
     """What does no harm, by directory."""
-    by_directory: dict[str, list[Leftover]] = defaultdict(list)
-    for row in result.harmless:
-        directory = os.path.dirname(row.file)
-        by_directory[directory].append(row)
-    abouts: dict[str, list[str]] = {}
-    for directory, rows in by_directory.items():
-        if len(rows) == 1:  # which may well be a directory itself
-            abouts[rows[0].file] = [rows[0].what]
-            continue
-        abouts[directory] = [
-            f"{os.path.basename(row.file)}: {row.what}" for row in rows
-        ]
+    abouts = _by_directory(result.harmless)
     for path, remarks in sorted(abouts.items()):
         hidden = len(remarks) - MOST_OF_A_DIRECTORY
         if hidden > 0 and not result.is_past:
             remarks[MOST_OF_A_DIRECTORY:] = [f"… and {hidden} more"]
         yield from _about(path, *remarks)
+
+
+def _by_directory(rows: Iterable[Leftover]) -> dict[str, list[str]]:
+    """What is said of each directory; a file that is alone in one stands for itself."""
+    rows_in: dict[str, list[Leftover]] = defaultdict(list)
+    for row in rows:
+        directory = os.path.dirname(row.file)
+        rows_in[directory].append(row)
+    remarks: dict[str, list[str]] = defaultdict(list)
+    for directory, inside in rows_in.items():
+        for row in inside:
+            name = os.path.basename(row.file)
+            if len(inside) == 1:  # which may well be a directory itself
+                remarks[row.file].append(row.what)
+            else:
+                remarks[directory].append(f"{name}: {row.what}")
+    return remarks
 
 
 def _still_to_do(result: Result) -> Iterator[Line]:

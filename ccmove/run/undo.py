@@ -10,15 +10,16 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.owners import folder_exists, session_of
+from ccmove.claude.owners import Owners, folder_exists, listed_in, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import Item, ProjectDirectory, State
-from ccmove.errors import Hint, RefusedError, again, run
-from ccmove.plan.model import LeftAlone, Plan, ProjectMove
+from ccmove.claude.state import Item, State
+from ccmove.errors import RefusedError
+from ccmove.hints import Hint, again, run
+from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
-from ccmove.run.backups import Backup
+from ccmove.run.backups import Backup, ledger_of
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
     Portion,
@@ -34,7 +35,12 @@ from ccmove.text import plural
 
 
 def plan_undo(
-    layout: Layout, manifest: Manifest, *, merge: bool = False, tick: Tick = None
+    layout: Layout,
+    manifest: Manifest,
+    backups: Iterable[Backup],
+    *,
+    merge: bool = False,
+    tick: Tick = None,
 ) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
@@ -44,7 +50,13 @@ def plan_undo(
     absent = absent_sessions(state, manifest, begun)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(state, since), *begun]
-    merged = refuse_users(state, since, portions, merge=merge)
+    at_old = list(_known_at_old(state, manifest, portions))
+    merged: dict[str, int] = {}
+    if at_old:
+        ledger = ledger_of(layout, backups)
+        listed = listed_in((), state.config_paths)
+        owners = Owners(state, ledger, manifest.paths, listed)
+        merged = refuse_users(owners, since, at_old, merge=merge)
     undoing = Undoing(state, since, portions, absent)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
@@ -80,55 +92,64 @@ def plan_undo(
 # -- who is at OLD, and what builds on the run
 
 
+def _known_at_old(
+    state: State, manifest: Manifest, portions: Iterable[Portion]
+) -> Iterator[Portion]:
+    """Those whose OLD has a directory; in a list of moves an OLD that is another's NEW
+    counts as not existing.
+    """
+    news = {move.new_path for move in manifest.projects}
+    there = set(state.directory_names)
+    for portion in portions:
+        if portion.move.source in there and portion.move.path not in news:
+            yield portion
+
+
 def refuse_users(
-    state: State, since: Since, portions: Iterable[Portion], *, merge: bool
+    owners: Owners, since: Since, portions: Iterable[Portion], *, merge: bool
 ) -> dict[str, int]:
-    """Each OLD with sessions begun there since, and how many; refuses somebody else's.
+    """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
     OLD is in use by somebody else if its folder exists, and NEW's folder exists as well
     or is another repository. NEW's folder gone: it was renamed back.
     """
+    state = owners.state
     merged: dict[str, int] = {}
-    # What is in a directory that the run filled goes away from it with the undo.
-    there = set(state.directory_names)
-    there -= {move.target for move in since.manifest.projects}
     for portion in portions:
         move = portion.move
-        if move.source not in there:
-            continue
-        begun = _begun_at(state.directory(move.source), move, since)
+        sessions = owners.of(move.source).sessions_of(move.path)
+        begun = [
+            item for item in sessions if session_of(item.name) not in since.brought
+        ]
         if not begun:
             continue
         merged[move.path] = len(begun)
-        if merge or not folder_exists(move.path):
-            continue
-        if folder_exists(move.new_path):
-            raise RefusedError(
-                f"{move.path} is in use again: {plural(len(begun), 'session')} "
-                f"{'was' if len(begun) == 1 else 'were'} begun there since",
-                run("ccmove", "list", move.path, text="what is there"),
-                again("to merge them all the same", merge=True),
-            )
-        directory = state.layout.projects / move.source
-        oldest = min(ages(directory, [item.name for item in begun]), default=None)
-        coming = ages(portion.source, [item.name for item in portion.items])
-        present = Present(len(begun), oldest)
-        newest = max(coming, default=None)
-        refuse_another(state, move.new_path, move.path, present, newest)
+        if folder_exists(move.path) and not merge:
+            _refuse_user(state, portion, begun)
     return merged
 
 
-def _begun_at(
-    directory: ProjectDirectory, move: ProjectMove, since: Since
-) -> list[Item]:
-    """Sessions of OLD's own in its directory that the run did not leave there."""
-    begun = []
-    for item in directory.transcripts:
-        is_brought = session_of(item.name) in since.brought
-        is_of_old = item.path == move.path or item.path is None
-        if is_of_old and not is_brought and move.kind != "split":
-            begun.append(item)
-    return begun
+def _refuse_user(state: State, portion: Portion, begun: list[Item]) -> None:
+    """These sessions were begun at an OLD whose folder exists."""
+    move = portion.move
+    count = len(begun)
+    if folder_exists(move.new_path):
+        verb = "was" if count == 1 else "were"
+        what = f"{plural(count, 'session')} {verb} begun there since"
+        raise RefusedError(
+            f"{move.path} is in use again: {what}",
+            run("ccmove", "list", move.path, text="what is there"),
+            again("to merge them all the same", merge=True),
+        )
+    directory = state.layout.projects / move.source
+    names = [item.name for item in begun]
+    present_ages = ages(directory, names)
+    oldest = min(present_ages, default=None)
+    present = Present(count, oldest)
+    coming = [item.name for item in portion.items]
+    coming_ages = ages(portion.source, coming)
+    newest = max(coming_ages, default=None)
+    refuse_another(state, move.new_path, move.path, present, newest)
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:

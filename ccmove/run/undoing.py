@@ -33,7 +33,8 @@ from ccmove.claude.state import (
     is_of_session,
     notes_among,
 )
-from ccmove.errors import RefusedError, run
+from ccmove.errors import RefusedError
+from ccmove.hints import run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
 from ccmove.plan.placing import (
@@ -231,7 +232,8 @@ class Undoing:
         data = document.data
         is_changed = sha256(data) not in (wrote.before.sha256, wrote.after.sha256)
         was_brought = wrote.path != wrote.ends
-        if self._is_index_of_parts(wrote) and (is_changed or was_brought):
+        is_lost = self._has_lost_index(wrote.ends.parent)
+        if self._is_index_of_parts(wrote) and (is_changed or was_brought or is_lost):
             return  # its entries go session by session
         content, named, mtime = document_back(
             self.layout, self.directory, self.since, wrote, data
@@ -239,6 +241,8 @@ class Undoing:
         draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime
+        if wrote.place == "index":
+            self._forget(document.path, self._gone_from(document.path.parent))
         for place in named:
             what = f"{place} has changed since, so it stays"
             self.warnings.append(f"{wrote.ends}: {what}")
@@ -249,6 +253,17 @@ class Undoing:
         directory = wrote.ends.parent
         is_part = directory in self.portion_from and directory not in self.emptied
         return is_part and wrote.place == "index"
+
+    def _has_lost_index(self, directory: Path) -> bool:
+        """Whether an OLD of what is in it has lost its index since, with the entries
+        of before.
+        """
+        finals = [
+            portion.target / INDEX
+            for portion in self.parts
+            if portion.source == directory
+        ]
+        return any(final in self._writes and not is_there(final) for final in finals)
 
     def _take_out_made(self, wrote: Wrote, document: Document) -> None:
         """A copy that the run made goes, unless it was changed, or is the only one."""
@@ -359,6 +374,14 @@ class Undoing:
             return self._index_back(text, portion)
         return as_text(read_saved(self.directory, wrote, "before"))
 
+    @cached_property
+    def _portion_of_session(self) -> dict[str, Portion]:
+        """The portion with which each session goes back that does."""
+        portion_of: dict[str, Portion] = {}
+        for portion in self.portions:
+            portion_of.update(dict.fromkeys(sessions_of(portion.items), portion))
+        return portion_of
+
     def _leaves(self, session: str, portion: Portion) -> bool:
         """Whether an entry of NEW's index goes back with the portion.
 
@@ -367,13 +390,22 @@ class Undoing:
         move = self.since.brought.get(session)
         if move is not None:
             return move == portion.move
-        if session in sessions_of(portion.items):
-            return True
+        going = self._portion_of_session.get(session)
+        if going is not None:
+            return going is portion
         if not self._brought_its_index(portion):
             return False
         if session in self.since.had:
             return False
         return session not in sessions_of(portion.staying)
+
+    def _gone_from(self, directory: Path) -> set[str]:
+        """Sessions that left or were deleted, but those that came here."""
+        gone: set[str] = set()
+        for session in self.gone:
+            if not is_there(directory / f"{session}.jsonl"):
+                gone.add(session)
+        return gone
 
     def _forget(self, kept: Path, sessions: Set[str]) -> None:
         """These sessions have no entry any more in an index that comes back."""

@@ -15,6 +15,8 @@ GOALS = (
     "against `cp && sync`", "peak memory", "the client's lock on it", "projects in one move",
     "transcripts: the last step",
     "other projects: the last step", "megabytes of history: the last step",
+    "growth of projects: preview", "growth of projects: move", "growth of projects: undo",
+    "growth of projects: list", "growth of projects: doctor", "against `ls -lR` and `wc -l`",
 )  # fmt: skip
 
 
@@ -44,6 +46,40 @@ def test_a_quick_run_has_a_row_for_every_goal_and_finds_nothing_wrong(
         row.startswith("| ccmove |") and row.endswith("| nothing |") for row in rows
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.exhaustive
+def test_rows_can_be_run_alone(tmp_path: Path) -> None:
+    only = ["--quick", "--only", "growth of projects: list", "--dir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "run"), *only],
+        capture_output=True, text=True, timeout=110,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    goals, table = [part for part in done.stdout.split("\n\n") if part[0] == "|"]
+    assert [row.split(":")[0] for row in goals.splitlines()[2:]] == [
+        "| growth of projects"
+    ]
+    labels = [row.split(" | ")[0] for row in table.splitlines()[2:]]
+    assert labels == ["| 5 list", "| 10 list", "| 20 list"]
+
+
+@pytest.mark.usefixtures("bench")
+def test_growth_is_what_one_more_costs_against_what_it_cost_before() -> None:
+    from bench.goals import Findings
+    from bench.measure import Run
+    from bench.rounds import Tally
+
+    def seconds(*times: float) -> Tally:
+        return Tally([Run(time, 0, 0, b"") for time in times])
+
+    results = {
+        ("group", "250", "list"): seconds(9.0, 1.0, 1.0),  # medians count
+        ("group", "1,000", "list"): seconds(1.75),
+        ("group", "3,000", "list"): seconds(5.75),
+    }
+    growth, _ = Findings(results).growth("group")
+    assert growth == pytest.approx(2.0)
 
 
 @pytest.mark.usefixtures("bench")

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from tests.inspect.conftest import git, make_repo
 from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run
 from tests.output.situations import Stage, folder, project, typed
@@ -83,6 +84,18 @@ def rewrote_settings(stage: Stage) -> None:
     stage.run("--settings", stage.old, stage.new)
 
 
+def with_worktree(stage: Stage) -> None:
+    """The repository was renamed by hand; a session was in its worktree."""
+    handle = stage.state.project("my-app", sessions=1)
+    tree = stage.old / ".claude" / "worktrees" / "fix"
+    make_repo(stage.old, commit=True)
+    git(stage.old, "worktree", "add", "-q", str(tree))
+    record = {"type": "worktree-state", "worktreeSession": {"worktreePath": str(tree)}}
+    with handle.transcripts[0].open("a") as transcript:
+        transcript.write(json.dumps(record) + "\n")
+    stage.old.rename(stage.new)
+
+
 def with_belongings(stage: Stage) -> None:
     """Everything that people would miss, and another project that knows the path."""
     tools = ["Bash(make:*)", f"Read({in_rule(stage.old)}/**)"]
@@ -156,6 +169,8 @@ CASES = {
     "restore": typed("restore", *MOVED),
     "restore_after_use": typed("restore", *MOVED, used),
     "move_leftovers": typed("OLD NEW", with_leftovers),
+    "preview_worktree": typed("--dry-run OLD NEW", with_worktree),
+    "move_worktree": typed("OLD NEW", with_worktree),
     "show": typed("show", with_leftovers, moved),
     "show_restore": typed("show", *AND_BACK),
     "backups": typed("backups", *AND_BACK),
