@@ -51,8 +51,12 @@ def _text_of(source: str) -> str:
     if source == "-":
         data = sys.stdin.buffer.read() if sys.stdin is not None else b""
     else:
-        with open(source, "rb") as file:
-            data = file.read()
+        try:
+            with open(source, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            what = f"--from-file: {source} does not exist"
+            raise CcmoveError(what, "it has a line OLD<TAB>NEW for each move") from None
     return data.decode("utf-8-sig", "surrogateescape")
 
 

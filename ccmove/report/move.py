@@ -359,8 +359,13 @@ def _move_again(result: Result, printer: Printer) -> Line:
 
 
 def nothing_changed(apply: str | None) -> Line:
-    how: Line = [" To apply: ", ("command", apply)] if apply else []
-    return [("title", "Nothing was changed."), *how]
+    """With the command that does it; what was piped in has to be piped in again."""
+    line: list[Piece] = [("title", "Nothing was changed.")]
+    if apply:
+        is_piped = apply.endswith(" --from-file -")
+        how = " To apply, pipe the same lines into: " if is_piped else " To apply: "
+        line += [how, ("command", apply)]
+    return line
 
 
 def _section(title: str, lines: Iterable[Line]) -> list[Line]:
