@@ -64,6 +64,18 @@ def with_leftovers(stage: Stage) -> None:
     settings.write_text(json.dumps(rules, indent=2))
 
 
+def with_worktree(stage: Stage) -> None:
+    """The repository was renamed by hand; a session was in its worktree."""
+    handle = stage.state.project("my-app", sessions=1)
+    tree = stage.old / ".claude" / "worktrees" / "fix"
+    make_repo(stage.old, commit=True)
+    git(stage.old, "worktree", "add", "-q", str(tree))
+    record = {"type": "worktree-state", "worktreeSession": {"worktreePath": str(tree)}}
+    with handle.transcripts[0].open("a") as transcript:
+        transcript.write(json.dumps(record) + "\n")
+    stage.old.rename(stage.new)
+
+
 def with_user_settings(stage: Stage) -> None:
     """Those of the user name the old path, too."""
     with_leftovers(stage)
@@ -84,18 +96,6 @@ def with_user_settings(stage: Stage) -> None:
 
 def rewrote_settings(stage: Stage) -> None:
     stage.run("--settings", stage.old, stage.new)
-
-
-def with_worktree(stage: Stage) -> None:
-    """The repository was renamed by hand; a session was in its worktree."""
-    handle = stage.state.project("my-app", sessions=1)
-    tree = stage.old / ".claude" / "worktrees" / "fix"
-    make_repo(stage.old, commit=True)
-    git(stage.old, "worktree", "add", "-q", str(tree))
-    record = {"type": "worktree-state", "worktreeSession": {"worktreePath": str(tree)}}
-    with handle.transcripts[0].open("a") as transcript:
-        transcript.write(json.dumps(record) + "\n")
-    stage.old.rename(stage.new)
 
 
 def with_belongings(stage: Stage) -> None:
