@@ -93,6 +93,8 @@ def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
             hints.append(ask(both, match.why))
         what = f"{typed}: can't ask for the other path without a terminal; give both"
         raise RefusedError(what, *hints)
+    named = list(first.pair) if len(best) == 1 else [new or typed]
+    paths.refuse_live(survey.layout, named, asked)
     choice = _ask(best, new, screen)
     return choice.pair
 

@@ -51,8 +51,12 @@ def _text_of(source: str) -> str:
     if source == "-":
         data = sys.stdin.buffer.read() if sys.stdin is not None else b""
     else:
-        with open(source, "rb") as file:
-            data = file.read()
+        try:
+            with open(source, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            what = f"--from-file: {source} does not exist"
+            raise CcmoveError(what, "it has a line OLD<TAB>NEW for each move") from None
     return data.decode("utf-8-sig", "surrogateescape")
 
 
@@ -102,12 +106,13 @@ def move(
 
 def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
     """What is left for `--settings` can be done by the same move."""
-    together = replace(options, dry_run=False, settings=True, json=False)
-    _, command = in_words(ask(together))
+    asked = replace(options, dry_run=False, json=False, settings=True)
+    _, command = in_words(ask(asked))
     rows = []
     for row in preview.left_alone:
         if "--settings" in row.command.split():
-            rows.append(replace(row, command=command))
+            row_then = replace(row, command=command)
+            rows.append(row_then)
         else:
             rows.append(row)
     return replace(preview, left_alone=tuple(rows))

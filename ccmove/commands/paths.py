@@ -2,7 +2,6 @@
 and may they be moved?
 """
 
-import contextlib
 import datetime
 import os
 from collections import defaultdict
@@ -232,16 +231,33 @@ def _has_data(layout: Layout, pair: Pair) -> bool:
 
 def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
     """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
-    beside = folders_in(os.path.dirname(pair.new))
-    with contextlib.suppress(CcmoveError, OSError):
-        ours = identity_of(State(layout), pair.real[0])
-        for folder in beside[:MOST_ASKED]:
-            if ours.remotes & identity(folder).remotes:
-                text = "did you mean (same repository)"
-                return _with_paths(options, pair.typed_old, folder, text)
-    names = {os.path.basename(folder): folder for folder in beside}
-    for name in alike(os.path.basename(pair.new), names, least=ALMOST):
-        return _with_paths(options, pair.typed_old, names[name], "did you mean")
+    above, name = os.path.split(pair.new)
+    folders = folders_in(above)
+    same = _same_repository(layout, pair, folders)
+    if same is not None:
+        text = "did you mean (same repository)"
+        return _with_paths(options, pair.typed_old, same, text)
+    names = {os.path.basename(folder) for folder in folders}
+    near = alike(name, names, least=ALMOST)
+    if not near:
+        return None
+    folder = os.path.join(above, near[0])
+    return _with_paths(options, pair.typed_old, folder, "did you mean")
+
+
+def _same_repository(layout: Layout, pair: Pair, folders: list[str]) -> str | None:
+    """The first of these folders that has one of OLD's remotes."""
+    old, _ = pair.real
+    try:
+        ours = identity_of(State(layout), old)
+    except (CcmoveError, OSError):
+        return None
+    if not ours.remotes:
+        return None
+    for folder in folders[:MOST_ASKED]:
+        theirs = identity(folder)
+        if ours.remotes & theirs.remotes:
+            return folder
     return None
 
 

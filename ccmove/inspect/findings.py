@@ -224,7 +224,10 @@ def _look_further(finder: Finder, path: str, command: CommandLine) -> str:
         return command("doctor", path)
     if home in finder.roots:
         return ""
-    return command("doctor", "--search", home, path)
+    words = []
+    for root in (*finder.roots, home):
+        words += ["--search", root]
+    return command("doctor", *words, path)
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
-    "in {} Claude will still refer to the old memory folder and saved results until "
+    "in {} Claude still refers to the old memory folder and saved results until "
     "/compact; /rewind can't go back past the move"
 )
 # By the name of the member that they are in:
@@ -85,6 +85,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
 
 
 def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
+    """What was done, from where to where."""
     verb = "Would move" if is_planned else "Moved"
     if result.is_of_settings:
         verb = "Would rewrite settings" if is_planned else "Rewrote settings"
@@ -356,8 +357,13 @@ def _move_again(result: Result, printer: Printer) -> Line:
 
 
 def nothing_changed(apply: str | None) -> Line:
-    how: Line = [" To apply: ", ("command", apply)] if apply else []
-    return [("title", "Nothing was changed."), *how]
+    """With the command that does it; what was piped in has to be piped in again."""
+    line: list[Piece] = [("title", "Nothing was changed.")]
+    if apply:
+        is_piped = apply.endswith(" --from-file -")
+        how = " To apply, pipe the same lines into: " if is_piped else " To apply: "
+        line += [how, ("command", apply)]
+    return line
 
 
 def _section(title: str, lines: Iterable[Line]) -> list[Line]:

@@ -135,8 +135,8 @@ class Portion:
 
     def back(self, kind: str) -> ProjectMove:
         """As a move NEW -> OLD, with what really goes."""
-        sizes = [item.size for item in self.items if item.size is not None]
-        conversations = [item for item in self.items if item.is_conversation]
+        files = [item for item in self.items if item.size is not None]
+        conversations = [item for item in files if item.is_conversation]
         move = self.move
         notes = [note for note in move.notes if is_there(self.source / note)]
         return replace(
@@ -149,7 +149,7 @@ class Portion:
             entries=tuple(item.name for item in self.items),
             notes=tuple(notes),
             transcripts=len(conversations),
-            size=sum(sizes),
+            size=sum(item.size or 0 for item in files),
         )
 
 

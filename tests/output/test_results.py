@@ -10,6 +10,8 @@ from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run
 from tests.output.situations import Stage, folder, project, typed
 from tests.shapes.bench import in_rule
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 
 MEMORY = {"MEMORY.md": "- the menu is in menu.txt\n"}
@@ -255,3 +257,15 @@ def test_an_undo_gives_the_mv_for_every_folder_in_an_order_that_works(
     assert [words[0] for words in commands].count("mv") == len(pairs)
     assert all((code / old).is_dir() for old, _ in pairs)
     assert not (code / "c").exists()
+
+
+def test_what_was_piped_into_a_preview_has_to_be_piped_again(
+    state: StateBuilder,
+) -> None:
+    state.project("old", sessions=1)
+    (state.code / "new").mkdir()
+    line = f"{state.code / 'old'}\t{state.code / 'new'}\n"
+    done = run_ccmove("-n", "--from-file", "-", state=state, input=line)
+    last = done.out.splitlines()[-1]
+    how = "To apply, pipe the same lines into: ccmove --from-file -"
+    assert last == f"Nothing was changed. {how}"
