@@ -176,7 +176,7 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     inside it as that was in what is gone.
     """
     _, outer = nearest_folder(old)
-    inside = new + old[len(outer) :]
+    inside = new + old.removeprefix(outer)
     places = finder.candidates(old)
     levels = [place.level for place in places]
     best = []

@@ -102,7 +102,7 @@ def move(
 
 def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
     """What is left for `--settings` can be done by the same move."""
-    together = replace(options, dry_run=False, settings=True)
+    together = replace(options, dry_run=False, settings=True, json=False)
     _, command = in_words(ask(together))
     rows = []
     for row in preview.left_alone:

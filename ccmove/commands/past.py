@@ -108,12 +108,13 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
     if manifest is None:
         why = backup.problem.message if backup.problem else None
         return BackupRow(backup.id, "unreadable", amount.size, why)
+    kind = "settings" if manifest.is_of_settings else manifest.kind
     return BackupRow(
         backup.id,
         "done" if backup.stands else "undone",
         amount.size,
         moves=manifest.moves,
-        kind="settings" if manifest.is_of_settings else manifest.kind,
+        kind=kind,
         undoes=manifest.undoes,
     )
 

@@ -60,7 +60,7 @@ NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
 def mentions(
-    layout: Layout, run: Undertaking, pairs: Pairs = (), ahead: Plan | None = None
+    layout: Layout, run: Undertaking, pairs: Pairs, ahead: Plan | None
 ) -> list[LeftAlone]:
     """What names the old paths of a run and stays as it is.
 
@@ -72,9 +72,9 @@ def mentions(
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
-    directories = [move.target for move in run.projects]
+    directories = {move.target for move in run.projects}
     if ahead is not None:
-        directories = [move.source for move in run.projects]
+        directories = {move.source for move in run.projects}
         for write in ahead.writes:
             texts[write.path] = write.after
         moved = dict(ahead.moved)
@@ -213,17 +213,18 @@ class Search:
                 file = str(folder / ".git")
                 yield LeftAlone(file, repair.what, repair.command)
 
-    def sessions(self, directories: Iterable[str]) -> Iterator[LeftAlone]:
+    def sessions(self, directories: set[str]) -> Iterator[LeftAlone]:
         """Sessions that will ask for their worktree at its old path, as far as their
         transcripts show; a worktree that is gone was so before.
         """
-        for name in sorted(set(directories)):
+        for name in sorted(directories):
             path = self.layout.projects / name
             for session, worktree in sessions_in_worktrees(path):
                 new = self._new_place(worktree)
-                if new is not None:
-                    command = "claude", "--resume", session
-                    yield LeftAlone(new, IN_WORKTREE, command, folder=new)
+                if new is None:
+                    continue
+                command = "claude", "--resume", session
+                yield LeftAlone(new, IN_WORKTREE, command, folder=new)
 
     def _new_place(self, folder: str) -> str | None:
         """Where a folder is after the move; None if it stays, or is nowhere."""

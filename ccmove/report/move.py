@@ -10,7 +10,7 @@ from ccmove.hints import Hint, in_words
 from ccmove.report.belongings import Belongings
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
-from ccmove.report.result import Change, Leftover, Result
+from ccmove.report.result import Change, Result
 from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural
 from ccmove.text import readable_size as size
@@ -152,11 +152,14 @@ def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
     """What is rewritten in each file that people write themselves."""
     files: dict[str, Counter[str]] = defaultdict(Counter)
     for change in changes:
-        if are_settings([change.file]):
-            kind = _kind_of_setting(change.pointer)
-            files[change.ends][kind] += 1
+        if not are_settings([change.file]):
+            continue
+        kind = _kind_of_setting(change.pointer)
+        numbers = files[change.ends]
+        numbers[kind] += 1
     for file, numbers in files.items():
-        words = [plural(number, kind) for kind, number in numbers.items()]
+        kinds = numbers.items()
+        words = [plural(number, kind) for kind, number in kinds]
         settings = ", ".join(words)
         yield [f"  {settings} in {file}"]
 
@@ -284,29 +287,24 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
 
 def _left_alone(result: Result) -> Iterator[Line]:
     """What does no harm, by directory."""
-    abouts = _by_directory(result.harmless)
-    for path, remarks in sorted(abouts.items()):
+    rows = result.harmless
+    numbers: Counter[str] = Counter()  # of rows in each directory
+    for row in rows:
+        directory = os.path.dirname(row.file)
+        numbers[directory] += 1
+    abouts: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        directory, name = os.path.split(row.file)
+        if numbers[directory] == 1:  # which may well be a directory itself
+            abouts[row.file] = [row.what]
+        else:
+            abouts[directory].append(f"{name}: {row.what}")
+    for path in sorted(abouts):
+        remarks = abouts[path]
         hidden = len(remarks) - MOST_OF_A_DIRECTORY
         if hidden > 0 and not result.is_past:
             remarks[MOST_OF_A_DIRECTORY:] = [f"… and {hidden} more"]
         yield from _about(path, *remarks)
-
-
-def _by_directory(rows: Iterable[Leftover]) -> dict[str, list[str]]:
-    """What is said of each directory; a file that is alone in one stands for itself."""
-    rows_in: dict[str, list[Leftover]] = defaultdict(list)
-    for row in rows:
-        directory = os.path.dirname(row.file)
-        rows_in[directory].append(row)
-    remarks: dict[str, list[str]] = defaultdict(list)
-    for directory, inside in rows_in.items():
-        for row in inside:
-            name = os.path.basename(row.file)
-            if len(inside) == 1:  # which may well be a directory itself
-                remarks[row.file].append(row.what)
-            else:
-                remarks[directory].append(f"{name}: {row.what}")
-    return remarks
 
 
 def _still_to_do(result: Result) -> Iterator[Line]:

@@ -442,15 +442,16 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
-        back: Swap | None = None
-        key = prompt.project, prompt.digest
+        _, project, digest, session = prompt
+        key = project, digest
         olds = written.get(key)
-        if olds and prompt.session not in way.elsewhere:
-            back = Swap(prompt.project, olds[0])
+        back: Swap | None = None
+        if olds and session not in way.elsewhere:
+            back = Swap(project, olds[0])
             if len(olds) > 1:
                 del olds[0]
-        elif prompt.digest not in way.met:
-            back = _swap_by(way.rule, prompt.project, prompt.session)
+        elif digest not in way.met:
+            back = _swap_by(way.rule, project, session)
         changes.take(prompt, back)
     return changes
 

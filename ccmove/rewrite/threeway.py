@@ -524,13 +524,14 @@ class _Projects:
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        target = self.taking.back.path(key)
+        taking = self.taking
+        target = taking.back.path(key)
         if target is None or key in self.texts:
             return
         leaves = target in self.names or self._follows(target)
         is_used = target in self.have and not leaves
         if is_used or target in self.had:
-            self.taking.lose(config.PROJECTS, key)
+            taking.lose(config.PROJECTS, key)
             return
         value = self.have[key].raw
         self.texts[key] = self._followed(value)

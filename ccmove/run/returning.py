@@ -137,13 +137,14 @@ class Portion:
         """As a move NEW -> OLD, with what really goes."""
         sizes = [item.size for item in self.items if item.size is not None]
         conversations = [item for item in self.items if item.is_conversation]
-        notes = [note for note in self.move.notes if is_there(self.source / note)]
+        move = self.move
+        notes = [note for note in move.notes if is_there(self.source / note)]
         return replace(
-            self.move,
-            path=self.move.new_path,
-            new_path=self.move.path,
-            source=self.move.target,
-            target=self.move.source,
+            move,
+            path=move.new_path,
+            new_path=move.path,
+            source=move.target,
+            target=move.source,
             kind=kind,
             entries=tuple(item.name for item in self.items),
             notes=tuple(notes),
