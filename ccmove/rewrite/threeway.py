@@ -586,8 +586,11 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
         if path not in members:
             added[path] = value
             continue
-        there = texts.get(path) or members[path].raw
-        texts[path] = config.merged(there, value)
+        there = texts.get(path, members[path].raw)
+        if there is None:  # what was there goes back itself
+            texts[path] = value
+        else:
+            texts[path] = config.merged(there, value)
     entries = make.changed(projects, texts, added.items())
     splice = (projects, entries)
     return make.apply(text, [splice])

@@ -404,3 +404,20 @@ def test_a_tool_follows_the_folder_in_a_swap_with_one_that_had_no_settings(
     assert done.exit == 0, (done.out, done.err)
     assert life.tools("one") == ["Bash(of one)"]
     assert life.tools("two") == ["Bash(of two)"]
+
+
+def test_tools_allowed_since_follow_their_folders_in_a_chain(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: what came to the middle one stayed there."""
+    shape = Shape(moves=(("c", "b"), ("q", "c")), had=(), since={})
+    story = Told(state, shape)
+    for name in ("c", "q"):
+        story.life.begin(name, f"begun in {name}")
+        story.life.folder(name).mkdir(parents=True)
+    story.move()
+    story.life.allow("b", "Bash(of c)")
+    story.life.allow("c", "Bash(of q)")
+    story.undo()
+    assert story.life.tools("c") == ["Bash(of c)"]
+    assert story.life.tools("q") == ["Bash(of q)"]
