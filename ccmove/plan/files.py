@@ -25,6 +25,7 @@ from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
+from ccmove.rewrite.windows import compared
 
 Folder = tuple[str, str, Path]  # old path, new path, where it is now
 OtherFile = tuple[Path, Rewrite]
@@ -129,9 +130,11 @@ def _rewritten_index(
         elif part.kind == "rename":
             residents = [new_path for _, new_path in part.pairs]
 
+    homes = {compared(path) for path in residents}
+
     def resident(path: str) -> str | None:
         new_path = paths.map(path)
-        is_at_home = (new_path or path) in residents
+        is_at_home = compared(new_path or path) in homes
         if is_at_home or encode(path) != directory:
             return new_path
         return residents[0] if residents else new_path
