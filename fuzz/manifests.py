@@ -268,7 +268,7 @@ REWRITABLE = {
     ),
     "other": re.compile(
         rf"projects/[^/]+/\.session-aliases{BESIDE}|{NOTE}|jobs/[^/]+/state\.json"
-        rf"|plugins/installed_plugins\.json|{KEPT}",
+        rf"|plugins/installed_plugins\.json|settings(\.local)?\.json|{KEPT}",
         re.DOTALL,
     ),
 }

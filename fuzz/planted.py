@@ -12,7 +12,7 @@ from typing import Any
 
 from ccmove.claude import naming as encoding
 from ccmove.rewrite import history, jsonspan, pathmap, splice
-from ccmove.run import codec, roots
+from ccmove.run import codec, members, roots
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]
@@ -73,7 +73,7 @@ BUGS: dict[str, dict[str, Bug]] = {
         ),
         "anything may be renamed": lambda patch: patch(roots, "MOVED", ANYWHERE),
         "a value may be anything": lambda patch: patch(
-            codec, "_number", lambda value: value
+            members, "read_number", lambda value: value
         ),
     },
     "paths": {

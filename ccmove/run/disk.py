@@ -46,7 +46,8 @@ from ccmove.system import (
 )
 
 BLOCK = 1 << 20
-NO_REPLACE = 4 if MAC else 1  # RENAME_EXCL, RENAME_NOREPLACE
+NO_REPLACE = 1  # Linux: RENAME_NOREPLACE
+NO_REPLACE_MAC = 4  # RENAME_EXCL
 # What a file system answers that can't make a hard link there.
 NO_LINK = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK)
 
@@ -285,10 +286,13 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
     """
     try:
         library = ctypes.CDLL(None, use_errno=True)
-        function = library.renameatx_np if MAC else library.renameat2
+        if MAC:
+            function, flag = library.renameatx_np, NO_REPLACE_MAC
+        else:
+            function, flag = library.renameat2, NO_REPLACE
     except (AttributeError, OSError):
         return errno.ENOSYS
-    failed = function(old_parent, old, new_parent, new, NO_REPLACE)
+    failed = function(old_parent, old, new_parent, new, flag)
     if failed:
         return ctypes.get_errno()
     return 0

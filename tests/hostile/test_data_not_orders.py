@@ -426,7 +426,7 @@ OUTSIDE: dict[str, object] = {
     "below the config file": ["config", "x"],
     "all projects": ["projects"],
     "projects from the state": ["state", "projects", "-a", "bridge-pointer.json"],
-    "the settings": ["state", "settings.json"],
+    "another file of the state": ["state", "keybindings.json"],
     "the history": HISTORY,
     "the config file": CONFIG,
     "our lock": ["state", "ccmove", "lock"],
@@ -646,7 +646,7 @@ def begun(target: Target, *replaced: object, **values: object) -> None:
 
 NOT_STAGED: dict[str, object] = {
     "a number": 5,
-    "elsewhere": ["state", "settings.json"],
+    "elsewhere": ["state", "keybindings.json"],
     "outside": ["/", "etc", "passwd"],
     "by its whole path": f"/etc/.ccmove-{ID}-0",
     "nowhere": ["x", "y"],

@@ -139,7 +139,8 @@ LOOKS = (["list"], ["doctor"], ["verify"], ["backups"])
 def answers(bench: Bench) -> list[tuple[int, str]]:
     """What the commands say that only look."""
     ended = [Job(bench.state, look).run() for look in LOOKS]
-    assert [end for end in ended if end.err] == []
+    for end in ended:  # the sample's sessions are old
+        assert not end.err or end.err.startswith("Note: Claude Code will delete ")
     return [(end.exit, end.out) for end in ended]
 
 
