@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEMO   := .venv-demo
 # One process more than can run at once: some tests wait, for a lock to get stale or for a screen.
 JOBS   ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 PYTEST_ARGS ?=
@@ -48,8 +49,15 @@ $(READY): pyproject.toml constraints-dev.txt
 	$(BIN)/python -m pip install --quiet --editable . --group dev --constraint constraints-dev.txt
 	@touch $@
 
-demo: $(READY)
-	$(BIN)/ccmove demo
+# Only what the program itself needs, in an environment of its own: the tools take most of a minute.
+$(DEMO)/.ready: export RUSTUP_HOME := $(CURDIR)/$(DEMO)/rustup
+$(DEMO)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python -m pip install --quiet --editable .
+	@touch $@
+
+demo: $(DEMO)/.ready
+	$(DEMO)/bin/ccmove demo
 
 # No strace, no client, no sweeps: what a change breaks is mostly seen here.
 quick: $(READY)
@@ -110,4 +118,4 @@ picture: $(READY)
 	$(BIN)/python docs/picture.py docs
 
 clean:
-	rm -rf $(VENV) .venv-windows mutants dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) .venv-windows mutants dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

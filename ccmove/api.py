@@ -16,18 +16,22 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands import move as moving
 from ccmove.commands import past
 from ccmove.commands import undo as undoing
 from ccmove.commands.failures import as_our_own
-from ccmove.commands.options import MoveOptions, UndoOptions, checked
+from ccmove.commands.options import (
+    MoveOptions,
+    RecoverOptions,
+    UndoOptions,
+    check_flags,
+)
 from ccmove.commands.paths import Pair, resolve_pair
 from ccmove.errors import UsageError
 from ccmove.inspect.findings import Examination, examine
-from ccmove.inspect.survey import Project, Survey
+from ccmove.inspect.survey import Survey
 from ccmove.report.json import to_json as to_json
 from ccmove.report.result import Result
 from ccmove.run import rollback
@@ -47,20 +51,28 @@ class Move:
 
     def to_argv(self) -> list[str]:
         """The command that does it, as words."""
-        words = self.options.to_argv()
-        return ["ccmove", *words, "--", self.pair.old, self.pair.new]
+        return ["ccmove", *self.options.to_argv()]
 
 
 def plan_move(
-    old: AnyPath, new: AnyPath, *, config_dir: AnyPath | None = None, **options: Any
+    old: AnyPath, new: AnyPath, *, config_dir: AnyPath | None = None, **flags: bool
 ) -> Move:
     """Look at what a move would change."""
-    wanted = checked(MoveOptions, options)
-    with _state(config_dir) as layout:
-        pair = resolve_pair(_path("OLD", old), _path("NEW", new))
+    check_flags(MoveOptions(), flags)
+    given = _config_dir(config_dir)
+    arguments = (_path("OLD", old), _path("NEW", new))
+    options = MoveOptions(
+        arguments=arguments,
+        config_dir=given,
+        from_file=None,
+        **flags,
+    )
+    as_preview = replace(options, dry_run=True)
+    with _state(given) as layout:
+        pair = resolve_pair(*arguments)
         rollback.recover(layout, dry_run=True)
-        preview = moving.move(layout, [pair], replace(wanted, dry_run=True))
-        return Move(layout, pair, wanted, preview)
+        preview = moving.move(layout, [pair], as_preview)
+        return Move(layout, pair, options, preview)
 
 
 def apply(move: Move) -> Result:
@@ -75,34 +87,33 @@ def undo(
     identifier: str | None = None,
     *,
     config_dir: AnyPath | None = None,
-    **options: Any,
+    **flags: bool,
 ) -> Result:
     """Undo the newest run, or the one whose ID has this part.
 
     After a run that was interrupted it rolls that one back, and undoes no other.
     """
-    wanted = checked(UndoOptions, options)
-    if identifier is not None and not isinstance(identifier, str):
-        raise UsageError(f"the ID is not a text: {identifier!r}")
-    with _state(config_dir) as layout:
-        return undoing.undo(layout, identifier, wanted)
+    check_flags(UndoOptions(), flags)
+    given = _config_dir(config_dir)
+    arguments: tuple[str, ...] = ()
+    if identifier is not None:
+        if not isinstance(identifier, str):
+            raise UsageError(f"the ID is not a text: {identifier!r}")
+        arguments = (identifier,)
+    options = UndoOptions(arguments=arguments, config_dir=given, **flags)
+    with _state(given) as layout:
+        return undoing.undo(layout, options)
 
 
 def recover(*, config_dir: AnyPath | None = None) -> Result:
     """Roll back a run that was interrupted; nothing is wrong when there is none."""
-    with _state(config_dir) as layout:
-        return past.recover_run(layout)
-
-
-def list_projects(*, config_dir: AnyPath | None = None) -> list[Project]:
-    """Every project that Claude Code knows."""
-    with _state(config_dir) as layout:
-        return list(Survey(layout).projects)
+    with _state(_config_dir(config_dir)) as layout:
+        return past.recover_run(layout, RecoverOptions())
 
 
 def doctor(*, config_dir: AnyPath | None = None) -> Examination:
     """What is wrong, and the command that fixes each."""
-    with _state(config_dir) as layout:
+    with _state(_config_dir(config_dir)) as layout:
         return examine(Survey(layout), _command, ())
 
 
@@ -119,14 +130,20 @@ def _path(name: str, path: AnyPath) -> str:
     return text
 
 
-@contextlib.contextmanager
-def _state(config_dir: AnyPath | None) -> Iterator[Layout]:
-    """The state that is meant; what goes wrong with it is an error of ours."""
-    given = None if config_dir is None else _path("config_dir", config_dir)
-    if given == "":  # it would mean the usual one
+def _config_dir(path: AnyPath | None) -> str | None:
+    if path is None:
+        return None
+    text = _path("config_dir", path)
+    if not text:  # it would mean the usual one
         raise UsageError("config_dir is empty (an unset variable?)")
+    return text
+
+
+@contextlib.contextmanager
+def _state(config_dir: str | None) -> Iterator[Layout]:
+    """The state that is meant; what goes wrong with it is an error of ours."""
     with _our_errors(None):
-        layout = find_layout(given, os.environ)
+        layout = find_layout(config_dir, os.environ)
     with _our_errors(layout):
         yield layout
 

@@ -1,108 +1,29 @@
-"""Every way to end badly, with its exit code and JSON status;
-what to type next is data.
+"""Every way to end badly, with its exit code and JSON status, and a hint what to do
+next.
 """
 
-import contextlib
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 
-from ccmove.text import command_line
+from ccmove.hints import Hint, again, look_at, run
 
-
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """A command of ours as words, so that a hint can change some of them."""
-
-    name: tuple[str, ...] = ()  # of the command; nothing for a move
-    options: tuple[tuple[str, ...], ...] = ()  # each with its value, if it has one
-    arguments: tuple[str, ...] = ("OLD", "NEW")
-
-    def with_option(self, *words: str) -> "CommandLine":
-        others = self.without(words[0]).options
-        return replace(self, options=(words, *others))
-
-    def without(self, *names: str) -> "CommandLine":
-        left = tuple(option for option in self.options if option[0] not in names)
-        return replace(self, options=left)
-
-    def with_paths(self, instead: Mapping[str, str]) -> "CommandLine":
-        """With other paths, however those that are to be replaced were spelled."""
-        changed = tuple(_changed(word, instead) for word in self.arguments)
-        return replace(self, arguments=changed)
-
-    def to_argv(self) -> list[str]:
-        words = list(self.name)
-        for option in self.options:
-            words += option
-        if any(word.startswith("-") and word != "-" for word in self.arguments):
-            words.append("--")
-        return [*words, *self.arguments]
-
-
-def _changed(path: str, instead: Mapping[str, str]) -> str:
-    with contextlib.suppress(OSError):  # the current folder was deleted
-        for spelling in (path, os.path.abspath(path), os.path.realpath(path)):
-            if spelling in instead:
-                return instead[spelling]
-    return path
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What to do next: a sentence, a command,
-    or a sentence and a command after a colon.
-    """
-
-    text: str = ""
-    command: tuple[str, ...] = ()
-    again: bool = False  # what was typed, with these changes:
-    option: tuple[str, ...] = ()  # comes first, with its value
-    without: tuple[str, ...] = ()  # options that are left out
-    instead: Mapping[str, str] = field(default_factory=dict)  # paths, and others
-
-
-def run(*command: object, text: str = "") -> Hint:
-    return Hint(text, tuple(str(word) for word in command))
-
-
-def again(
-    text: str = "",
-    option: Sequence[str] = (),
-    instead: Mapping[str, str] | None = None,
-    without: Sequence[str] = (),
-) -> Hint:
-    """The same command again, with one more option, without some, or with other
-    paths.
-    """
-    return Hint(text, (), True, tuple(option), tuple(without), instead or {})
-
-
-def look_at(path: object) -> Hint:
-    return run("ls", "-ld", path, text="look at it")
-
-
-def in_words(
-    hint: Hint, typed: CommandLine | None = None, config_dir: str | None = None
-) -> tuple[str, str]:
-    """The sentence, and the command as it has to be typed:
-    it acts on the same state.
-    """
-    words = list(hint.command)
-    if hint.again:
-        line = (typed or CommandLine()).without(*hint.without)
-        line = line.with_paths(hint.instead)
-        if hint.option:
-            line = line.with_option(*hint.option)
-        words = ["ccmove", *line.to_argv()]
-    if config_dir and words[:1] == ["ccmove"] and "--config-dir" not in words:
-        words[1:1] = ["--config-dir", config_dir]
-    return hint.text, command_line(words)
-
-
-def in_one_line(hint: Hint, config_dir: str | None = None) -> str:
-    return ": ".join(filter(None, in_words(hint, config_dir=config_dir)))
+__all__ = [  # who raises an error also says what to do next
+    "CcmoveError",
+    "Hint",
+    "InterruptedRunError",
+    "LinkError",
+    "NothingKnownError",
+    "RefusedError",
+    "StaleLookError",
+    "UnfinishedRunError",
+    "UsageError",
+    "again",
+    "describe",
+    "look_at",
+    "run",
+    "system_error",
+]
 
 
 class CcmoveError(Exception):

@@ -2,10 +2,11 @@
 plurals, and commands for a shell.
 """
 
+import difflib
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ccmove.system import WINDOWS
 
@@ -44,15 +45,18 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}"
 
 
+def alike(name: str, names: Collection[str], *, least: float = 0.6) -> list[str]:
+    """Those that are spelled almost like it, the nearest first."""
+    return difflib.get_close_matches(name, names, len(names) + 1, least)
+
+
 def command_line(words: Iterable[str]) -> str:
     """The words as one command line that can be typed as it stands."""
     words = list(words)
     if WINDOWS and words and words[0] in _FOR_WINDOWS:
-        options = [word for word in words[1:] if word.startswith("-")]
-        words = [
-            _FOR_WINDOWS[words[0]],
-            *(word for word in words[1:] if word not in options),
-        ]
+        program, *rest = words
+        names = [word for word in rest if not word.startswith("-")]
+        words = [_FOR_WINDOWS[program], *names]
     return " ".join(quote(word) for word in words)
 
 
@@ -62,31 +66,24 @@ def bringing_all(source: str, target: str) -> str:
         return command_line(["mv", "-n", source, target])
     if WINDOWS:  # nothing there does that by renaming: robocopy would copy transcripts
         return command_line(["ls", source])
-    each = [
-        "-mindepth",
-        "1",
-        "-maxdepth",
-        "1",
-        "-exec",
-        "mv",
-        "-n",
-        "{}",
-        f"{target}/",
-        ";",
-    ]
-    bring, remove = ["find", source, *each], ["rmdir", source]
-    return f"{command_line(bring)} && {command_line(remove)}"
+    start, end = quote(source), quote(f"{target}/")
+    each = "-mindepth 1 -maxdepth 1 -exec mv -n '{}'"
+    return f"find {start} {each} {end} ';' && rmdir {start}"
 
 
 def quote(word: str) -> str:
     """One word; what can't be printed is written in bash's `$'…'` form."""
     if WINDOWS:
-        return f'"{printable(word)}"' if _SPECIAL.search(word) or not word else word
+        is_plain = word and not _SPECIAL.search(word)
+        return word if is_plain else f'"{printable(word)}"'
     if printable(word) == word:
         return shlex.quote(word)
     try:
         raw = word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # a surrogate that no file name can hold
         raw = word.encode("utf-8", "replace")
-    plain = set(range(0x20, 0x7F)) - set(b"\\'")
-    return "$'" + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in raw) + "'"
+    letters = []
+    for byte in raw:
+        is_plain = 0x20 <= byte < 0x7F and byte not in b"\\'"
+        letters.append(chr(byte) if is_plain else f"\\x{byte:02x}")
+    return f"$'{''.join(letters)}'"

@@ -15,9 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ccmove.cli.boundary import Call, answer
-from ccmove.cli.demo import sample_home, type_command
-from ccmove.cli.main import app
+from ccmove.cli.demo import play, sample_home, type_command
 from ccmove.report.console import Printer
 
 WIDTH = 84
@@ -25,22 +23,17 @@ FIXED = ((r"ccmove-demo-[a-z0-9_-]{8}", "ccmove-demo-3k7x1q9z"),
          (r"\d{8}T\d{6}Z-[0-9a-f]{4}", "20261116T004112Z-3f9c"))  # fmt: skip
 
 
-def whole(printer: Printer) -> None:
-    """The demo."""
-    answer(app, Call(["demo"], printer))
-
-
 def short(printer: Printer) -> None:
     """What one sees on the day the folder was renamed."""
     old, new = "~/code/cafe-menu", "~/code/bistro-menu"
     with sample_home():
-        type_command(app, f"mv {old} {new}", printer)
+        type_command(f"mv {old} {new}", printer)
         for command in (f"ccmove {old} {new}", f"ccmove verify {new}"):
             printer.lines([[]])
-            type_command(app, command, printer)
+            type_command(command, printer)
 
 
-PICTURES: dict[str, Callable[[Printer], None]] = {"move.svg": short, "demo.svg": whole}
+PICTURES: dict[str, Callable[[Printer], None]] = {"move.svg": short, "demo.svg": play}
 
 
 def draw(name: str) -> str:

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import click
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli.help import EXAMPLES, EXIT_CODES, MOVES, Rows
-from ccmove.cli.main import app
-from ccmove.cli.options import COMMON
+from ccmove.cli.help import EXAMPLES, EXIT_CODES, Rows
+from ccmove.cli.main import COMMANDS, app, command_named
+from ccmove.cli.options import HELP, VERSION, WITH_DETAILS
+
+COMMON = (*WITH_DETAILS, VERSION, HELP)
 
 DESCRIPTION = """\
 Claude Code finds what it knows about a project (sessions, prompt history, memory, trust, allowed
@@ -63,11 +65,12 @@ def page() -> str:
         *options(context),
         *commands(context),
     ]
+    examples = [row for rows in EXAMPLES.values() for row in rows]
     for title, rows in (
         ("EXIT STATUS", EXIT_CODES),
         ("ENVIRONMENT", ENVIRONMENT),
         ("FILES", FILES),
-        ("EXAMPLES", (*MOVES, *EXAMPLES)),
+        ("EXAMPLES", examples),
     ):
         parts += [f".SH {title}", *(tagged(name, text) for name, text in rows)]
     parts += [".SH NOTES", f"Tested with Claude Code {', '.join(TESTED_WITH)}."]
@@ -75,7 +78,7 @@ def page() -> str:
 
 
 def options(context: click.Context) -> list[str]:
-    move = app.commands["move"]
+    move = command_named("move")
     return [".SH OPTIONS", *(tagged(*row) for row in rows_of(move.params, context))]
 
 
@@ -90,7 +93,8 @@ def rows_of(
 
 def commands(context: click.Context) -> list[str]:
     parts = [".SH COMMANDS"]
-    for name, command in app.commands.items():
+    for name in COMMANDS:
+        command = command_named(name)
         inside = click.Context(command, info_name=name, parent=context)
         words = " ".join(command.collect_usage_pieces(inside)[1:])
         parts.append(tagged(f"ccmove {name} {words}".rstrip(), command.help or ""))

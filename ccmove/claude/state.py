@@ -198,7 +198,9 @@ class State:
             index = self.document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
-        text = index.text if index else ""
+        text = ""
+        if index is not None:
+            text = index.text
         paths = _index_paths(text)
         return ProjectDirectory(name, path, tuple(items), paths, index)
 

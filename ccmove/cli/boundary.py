@@ -1,4 +1,4 @@
-"""One call of ccmove, from what was typed to one result and its exit code;
+"""One call of ccmove, from what was typed to one answer and its exit code;
 errors end here.
 """
 
@@ -9,30 +9,23 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TextIO
+from functools import partial
+from typing import TextIO, TypeVar
 
 import click
 
-from ccmove import errors
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands.failures import as_our_own
-from ccmove.errors import CcmoveError, CommandLine, UsageError, again, in_words, run
-from ccmove.inspect.findings import Examination
-from ccmove.report import doctor, listing, move
+from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
+from ccmove.hints import Asked, in_words, run
 from ccmove.report.console import Printer, Progress
-from ccmove.report.result import Backups, Moves, Result
+from ccmove.report.move import show_result
+from ccmove.report.result import Moves, Result
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
 
-SHOWN_BY: dict[type, Callable[[Any, Printer], object]] = {
-    str: lambda text, printer: printer.out.write(text),  # such as help
-    Result: move.show_result,
-    listing.Listing: listing.show_list,
-    Backups: listing.show_backups,
-    Examination: doctor.show_examination,
-    doctor.Repair: doctor.show_repair,
-}
+Kind = TypeVar("Kind", bound=Asked)
 
 
 def options_of(argv: Sequence[str]) -> Sequence[str]:
@@ -44,6 +37,24 @@ class TextWanted(Exception):  # noqa: N818 - nothing is wrong
     """A text is asked for in the place of a command, such as its help."""
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command has to say, and the exit code that goes with it."""
+
+    show: Callable[[Printer], None]
+    exit_code: int = 0
+    is_run: bool = False  # that is finished, whatever becomes of the answer
+
+
+def text_answer(text: str) -> Answer:
+    """Written as it is, such as help."""
+
+    def show(printer: Printer) -> None:
+        printer.out.write(text)
+
+    return Answer(show)
+
+
 @dataclass
 class Call:
     """What was typed, where the answer goes,
@@ -52,10 +63,23 @@ class Call:
 
     argv: list[str]
     printer: Printer
-    line: CommandLine | None = None  # what was typed, once it is understood
+    asked: Asked | None = None  # what was typed, once it is understood
     layout: Layout | None = None
     moves: Moves = ()
     rolled_back: str | None = None  # what was done about an interrupted run
+
+    def asks(self, options: Kind) -> Kind:
+        """With the options that every command has; hints are made from it."""
+        printer = self.printer
+        asked = replace(
+            options,
+            config_dir=printer.config_dir,
+            json=printer.as_json,
+            quiet=printer.quiet,
+            verbose=printer.verbose,
+        )
+        self.asked = asked
+        return asked
 
     def find_layout(self) -> Layout:
         self.layout = find_layout(self.printer.config_dir, os.environ)
@@ -75,92 +99,97 @@ class Call:
         click.get_current_context().call_on_close(bar.close)
         return bar
 
-    def failure(self, error: CcmoveError) -> Result:
-        """The result of a run that ended with this error."""
+    def answer(self, result: Result) -> Answer:
+        """The result of a run; first what was done about an interrupted one."""
+        rolled_back = self.rolled_back or result.rolled_back
+        result = replace(result, rolled_back=rolled_back)
+        is_run = result.backup is not None
+        return Answer(partial(show_result, result), result.exit_code, is_run)
+
+    def failure(self, error: CcmoveError) -> Answer:
+        """The answer to a run that ended with this error."""
+        config_dir = self.printer.config_dir
         hints = error.hints or (error.usual,)
-        return Result(
+        result = Result(
             error.status,
             str(self.layout.config_dir) if self.layout else None,
             self.moves,
             error=error.message,
-            hints=tuple(
-                in_words(hint, self.line, self.printer.config_dir) for hint in hints
-            ),
+            hints=tuple(in_words(hint, self.asked, config_dir) for hint in hints),
             details=error.details,
             exit_code=error.exit_code,
-            rolled_back=error.rolled_back or self.rolled_back,
+            rolled_back=error.rolled_back,
         )
+        return self.answer(result)
 
 
 def end_to_end(app: click.Group, argv: list[str]) -> int:
-    """Do what was typed, print one result, and return the exit code."""
+    """Do what was typed, print one answer, and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # a name may not exist in the terminal's encoding
+        # A name may not exist in the terminal's encoding.
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    call = Call(argv, Printer(as_json="--json" in options_of(argv)))
+    as_json = "--json" in options_of(argv)
+    call = Call(argv, Printer(as_json=as_json))
     try:
         try:
-            result = answer(app, call)
+            answer = find_answer(app, call)
         except (Exception, KeyboardInterrupt) as error:
-            result = call.failure(as_our_own(error, call.layout))
-        return _print(call, result)
+            ours = as_our_own(error, call.layout)
+            answer = call.failure(ours)
+        return _print(call.printer, answer)
     except KeyboardInterrupt:  # while something was printed that changed nothing
-        ended = errors.InterruptedRunError("interrupted; nothing was done")
-        return _print(call, call.failure(ended))
+        ended = InterruptedRunError("interrupted; nothing was done")
+        return _print(call.printer, call.failure(ended))
 
 
-def answer(app: click.Group, call: Call) -> Any:
-    """Let click find the command, and do it: its result."""
+def find_answer(app: click.Group, call: Call) -> Answer:
+    """Let click find the command, and do it."""
     try:
-        with app.make_context("ccmove", list(call.argv), obj=call) as context:
-            result = app.invoke(context)
-    except TextWanted as wanted:
-        return f"{wanted}\n"
-    except click.ClickException as error:
-        at = getattr(error, "ctx", None)
-        words = at.command_path.split() if at else ["ccmove"]
-        message = " ".join(error.format_message().split()).rstrip(".")
-        raise UsageError(
-            message[:1].lower() + message[1:], run(*words, "--help")
-        ) from None
-    if isinstance(result, Result | Backups):
-        apply = again(without=["--dry-run"])
-        apply_command = in_words(apply, call.line, call.printer.config_dir)[1]
-        first = call.rolled_back or result.rolled_back
-        return replace(result, apply=apply_command, rolled_back=first)
-    return result
+        words = list(call.argv)
+        with app.make_context("ccmove", words, obj=call) as context:
+            answer: Answer = app.invoke(context)
+            return answer
+    except TextWanted as text:
+        return text_answer(f"{text}\n")
+    except click.UsageError as error:
+        raise _as_our_own(error) from None
 
 
-def show(result: Any, printer: Printer) -> None:
-    SHOWN_BY[type(result)](result, printer)
+def _as_our_own(error: click.UsageError) -> UsageError:
+    command = ["ccmove"]
+    if error.ctx is not None:
+        command = error.ctx.command_path.split()
+    sentence = " ".join(error.format_message().split())
+    message = sentence[:1].lower() + sentence[1:].rstrip(".")
+    return UsageError(message, run(*command, "--help"))
 
 
-def _print(call: Call, result: Any) -> int:
-    code: int = getattr(result, "exit_code", 0)
-    done = getattr(result, "backup", None) is not None
+def _print(printer: Printer, answer: Answer) -> int:
+    """Show it; that nobody can or wants to read it does not undo a run."""
+    # While the result of a finished run is printed, Ctrl-C must not make us say
+    # otherwise.
+    quietly = interrupts_ignored() if answer.is_run else contextlib.nullcontext()
     try:
-        # While the result of a finished run is printed, Ctrl-C must not make us say
-        # otherwise.
-        with interrupts_ignored() if done else contextlib.nullcontext():
-            show(result, call.printer)
-            call.printer.out.flush()
+        with quietly:
+            answer.show(printer)
+            printer.out.flush()
     except OSError as error:
         _give_up_on(sys.stdout)
         # Who reads a pipe may stop at any time, which Windows calls an invalid
         # argument.
         if error.errno in (errno.EPIPE, errno.EINVAL):
-            return code
+            return answer.exit_code
         message = f"the output could not be written: {error.strerror}"
-        if done:  # and stays done
-            message += f"; the run itself was done: {call.printer.typed('backups')}"
+        if answer.is_run:  # and stays done
+            message += f"; the run itself was done: {printer.typed('backups')}"
         try:
-            call.printer.err.write(f"ccmove: {printable(message)}\n")
+            printer.err.write(f"ccmove: {printable(message)}\n")
         except OSError:
             _give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
-        return code or (0 if done else 1)
-    return code
+        if not answer.is_run:
+            return answer.exit_code or 1
+    return answer.exit_code
 
 
 def _give_up_on(stream: TextIO | None) -> None:

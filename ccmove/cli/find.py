@@ -2,33 +2,27 @@
 and asked about once.
 """
 
-import contextlib
 import os
-import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from ccmove.cli.boundary import Call
+from ccmove.cli.questions import confirm, prompt
 from ccmove.commands import paths
-from ccmove.errors import (
-    CommandLine,
-    Hint,
-    NothingKnownError,
-    RefusedError,
-    UsageError,
-    run,
-)
+from ccmove.commands.options import DoctorOptions, MoveOptions
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.hints import ask, run
 from ccmove.inspect.lost import Basis, Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
-from ccmove.report.console import Printer, at_home
+from ccmove.report.console import Printer
 from ccmove.rewrite.pathmap import tail_below
-from ccmove.text import plural, printable
+from ccmove.text import plural
 
 MOST_OFFERED = 9
+NONE = "0"
 MISSING = run("ccmove", "list", "--missing", text="all projects whose folder is gone")
 
 
@@ -38,6 +32,10 @@ class Match(NamedTuple):
     old: str
     candidate: Candidate
     kept: str  # what there is of it
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        return self.old, self.candidate.path
 
     @property
     def why(self) -> str:
@@ -52,99 +50,94 @@ class Match(NamedTuple):
         """
         return self.candidate.basis, self.candidate.rank
 
+    def order(self) -> tuple[object, ...]:
+        return self.level, *self.pair
 
-def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> paths.Pair:
+    def other(self, new: str | None) -> str:
+        """The path that was not typed; both where it is of something inside NEW."""
+        if new is None:
+            return self.candidate.path
+        if new == self.candidate.path:
+            return self.old
+        return f"{self.old} to {self.candidate.path}"
+
+
+def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
     """OLD and NEW, of which one was typed;
     what is in doubt is asked about, or refused.
     """
+    (typed,) = asked.arguments
     if not typed.strip():  # as a path it would mean the current folder
         raise UsageError("PATH is empty (an unset variable?)", paths.USUAL)
     bar = call.progress()
     survey = Survey(call.find_layout(), bar)
-    new = os.path.realpath(typed) if os.path.isdir(typed) else None
-    found = _of_old(survey, typed) if new is None else _of_new(survey, new)
+    new = None
+    if os.path.isdir(typed):
+        new = os.path.realpath(typed)
+        matches = _of_new(survey, new)
+    else:
+        matches = _of_old(survey, typed)
     bar.close()
-    found.sort(key=lambda match: (match.level, match.old, match.candidate.path))
-    chosen = found[0]
-    matches = [match for match in found if match.level == chosen.level][:MOST_OFFERED]
-    if len(matches) == 1 and (dry_run or (yes and not chosen.candidate.is_by_name)):
-        what = f"Found {_other(chosen, new)} ({chosen.why})"
-        call.printer.on_stderr().say([("", what)])
-    elif call.printer.as_json or not all(
-        s and s.isatty() for s in (sys.stdin, sys.stderr)
-    ):
-        what = f"{typed}: can't ask for the other path without a terminal; give both"
-        hints = [
-            Hint(match.why, ("ccmove", *_with_both(call, match).to_argv()))
-            for match in matches
-        ]
-        raise RefusedError(what, *hints)
-    else:
-        chosen = _ask(matches, new, call.printer.on_stderr())
-    call.line = _with_both(call, chosen)  # every hint from here on names both
-    return paths.resolve_pair(chosen.old, chosen.candidate.path)
-
-
-def _with_both(call: Call, match: Match) -> CommandLine:
-    typed = call.line or CommandLine()
-    return replace(typed, arguments=(match.old, match.candidate.path))
-
-
-def _other(match: Match, new: str | None) -> str:
-    """The path that was not typed; both where the move is of something inside NEW."""
-    if new is None:
-        return match.candidate.path
-    if new == match.candidate.path:
-        return match.old
-    return f"{match.old} to {match.candidate.path}"
-
-
-def _ask(matches: list[Match], new: str | None, printer: Printer) -> Match:
-    """The one that is meant; RefusedError when it is none."""
-    others = [_other(match, new) for match in matches]
+    matches.sort(key=Match.order)
     first = matches[0]
+    best = [match for match in matches if match.level == first.level]
+    screen = call.printer.on_stderr()
+    if len(best) == 1 and _is_accepted(first, asked):
+        screen.say([("", f"Found {first.other(new)} ({first.why})")])
+        return first.pair
+    del best[MOST_OFFERED:]
+    if call.printer.as_json or not _has_terminal():
+        hints = []
+        for match in best:
+            both = replace(asked, arguments=match.pair)
+            hints.append(ask(both, match.why))
+        what = f"{typed}: can't ask for the other path without a terminal; give both"
+        raise RefusedError(what, *hints)
+    choice = _ask(best, new, screen)
+    return choice.pair
+
+
+def _is_accepted(match: Match, asked: MoveOptions) -> bool:
+    """A preview needs no question, --yes answers it unless the name is all there is."""
+    return asked.dry_run or (asked.yes and not match.candidate.is_by_name)
+
+
+def _has_terminal() -> bool:
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
+def _ask(matches: list[Match], new: str | None, screen: Printer) -> Match:
+    """The one that is meant; RefusedError when it is none."""
     if len(matches) == 1:
-        where = f"{'to' if new is None else 'from'} {others[0]}"
-        question = f"Move {first.kept} {where} ({first.why})?"
-        is_usual = not first.candidate.is_by_name
-        chosen: int | None = answered(click.confirm, question, default=is_usual)
-    else:
-        asked = f"Where is {first.old} now?"
+        (match,) = matches
+        where = f"to {match.other(new)}"
         if new is not None:
-            asked = f"Which project was {new} before?"
-        printer.lines([[("bold", asked)]])
-        for number, (path, match) in enumerate(zip(others, matches, strict=True), 1):
-            printer.lines(
-                [[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]]
-            )
-        numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
-        how = {"type": numbers, "show_choices": False, "default": "0"}
-        chosen = int(answered(click.prompt, "Number, 0 for none", **how) or 0)
-    if not chosen:
+            where = f"from {match.other(new)}"
+        question = f"Move {match.kept} {where} ({match.why})?"
+        is_usual = not match.candidate.is_by_name
+        number = int(confirm(question, default=is_usual))
+    else:
+        question = f"Where is {matches[0].old} now?"
+        if new is not None:
+            question = f"Which project was {new} before?"
+        screen.lines([[("bold", question)]])
+        for number, match in enumerate(matches, 1):
+            about = f"{match.other(new)} ({match.kept}; {match.why})"
+            screen.lines([[("", f"  {number}  "), ("", about)]])
+        number = _ask_number(len(matches))
+    if number == 0:
         raise RefusedError("nothing was changed", MISSING)
-    return matches[chosen - 1]
+    return matches[number - 1]
 
 
-def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
-    """What click is answered, on standard error alone;
-    None at a closed input, Ctrl-C is raised.
-    """
-    if sys.stdin is None:  # closed by whoever started us
-        return None
-    room = shutil.get_terminal_size().columns - len(" [Y/n]: ")
-    rows = click.wrap_text(
-        at_home(printable(question)), max(room, 1), preserve_paragraphs=True
-    )
-    try:
-        with contextlib.redirect_stdout(
-            sys.stderr
-        ):  # click writes a part of a prompt there
-            return ask(rows, err=True, **how)
-    except click.Abort as abort:
-        click.echo(err=True)  # the question's line has not ended
-        if isinstance(abort.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        return None
+def _ask_number(most: int) -> int:
+    numbers = click.Choice([str(number) for number in range(most + 1)])
+
+    def check(typed: str) -> str:
+        return numbers.convert(typed, None, None)
+
+    return int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:
@@ -153,39 +146,45 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
     One that was inside another is there by the same relative name: by its own move only
     where the other's move does not bring it.
     """
-    finder, known = Finder(survey, named=new), survey.by_path.get(new)
-    sessions = known.sessions if known is not None else 0
-    found = []
+    finder = Finder(survey, named=new)
+    sessions = 0
+    if new in survey.by_path:
+        sessions = survey.by_path[new].sessions
+    matches = []
     for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
-        _, outer = nearest_folder(old)
-        inside = new + old[len(outer) :]
-        places = finder.candidates(old)
-        for place in places:
+        for place in _best_at(finder, old, new):
             is_weak = sessions and place.is_by_name and place.against
-            is_best = all(place.rank[0] <= other.rank[0] for other in places)
-            if place.path in (new, inside) and is_best and not is_weak:
-                found.append(Match(old, place, _kept(finder, old)))
-    if found:
-        return [match for match in found if not _comes_along(match, found)]
+            if not is_weak:
+                matches.append(Match(old, place, _kept(finder, old)))
+    if matches:
+        return [match for match in matches if not _comes_along(match, matches)]
     if sessions:
-        what = (
-            f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
-        )
-        raise NothingKnownError(
-            f"{what}, and no project whose folder is gone matches it", MISSING
-        )
+        has = f"Claude Code has {plural(sessions, 'session')} for it"
+        what = f"{new} is in place: {has}, and no project whose folder is gone matches"
+        raise NothingKnownError(f"{what} it", MISSING)
     gone = plural(len(finder.lost), "project")
+    search = DoctorOptions(search=(new,))
     raise NothingKnownError(
         f"no project whose folder is gone matches {new}; compared it with {gone}",
         MISSING,
-        run(
-            "ccmove",
-            "doctor",
-            "--search",
-            new,
-            text="to look for lost projects inside it",
-        ),
+        ask(search, "to look for lost projects inside it"),
     )
+
+
+def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
+    """The best places for what was at `old`, as far as they are `new` or as deep
+    inside it as that was in what is gone.
+    """
+    _, outer = nearest_folder(old)
+    inside = new + old[len(outer) :]
+    places = finder.candidates(old)
+    best = []
+    for place in places:
+        if place.path not in (new, inside):
+            continue
+        if all(place.rank[0] <= other.rank[0] for other in places):
+            best.append(place)
+    return best
 
 
 def _comes_along(match: Match, matches: list[Match]) -> bool:
@@ -201,34 +200,30 @@ def _comes_along(match: Match, matches: list[Match]) -> bool:
 def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
-    known = paths.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
-    spelled = (os.path.realpath(typed), os.path.abspath(typed))
-    olds = [path for path in spelled if paths.at_or_below([path], known)][:1] or sorted(
-        known
-    )
-    found = []
+    gone = [*finder.lost, *survey.former]
+    known = paths.find_subject(typed, gone, survey.by_path)
+    olds = sorted(known)
+    spellings = (os.path.abspath(typed), os.path.realpath(typed))
+    for spelling in spellings:
+        if paths.at_or_below(spelling, known):
+            olds = [spelling]
+    matches: list[Match] = []
     for old in olds:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
-            raise NothingKnownError(
-                f"{old} was moved to {new}: its data is in place", MISSING
-            )
-        found += [
-            Match(old, place, _kept(finder, old)) for place in finder.candidates(old)
-        ]
-    if found:
-        return found
+            what = f"{old} was moved to {new}: its data is in place"
+            raise NothingKnownError(what, MISSING)
+        for place in finder.candidates(old):
+            match = Match(old, place, _kept(finder, old))
+            matches.append(match)
+    if matches:
+        return matches
+    further = DoctorOptions(search=(str(survey.layout.home),), arguments=(olds[0],))
+    looked_in = finder.looked_in[:MOST_OFFERED]
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder was found that could be it",
-        run(
-            "ccmove",
-            "doctor",
-            "--search",
-            survey.layout.home,
-            olds[0],
-            text="to look further",
-        ),
-        details=[f"looked in {folder}" for folder in finder.looked_in[:MOST_OFFERED]],
+        ask(further, "to look further"),
+        details=[f"looked in {folder}" for folder in looked_in],
     )
 
 

@@ -4,8 +4,7 @@ Rows = tuple[tuple[str, str], ...]
 
 ALONE = (
     "ccmove moves Claude Code's sessions, history, memory and settings when a project "
-    "folder was "
-    "renamed."
+    "folder was renamed."
 )
 USUAL_ONES: Rows = (
     ("ccmove OLD NEW", "after you renamed or moved the folder"),
@@ -18,41 +17,70 @@ USUAL_ONES: Rows = (
 )
 MORE = "Try it on sample data: ccmove demo\nAll options:           ccmove --help"
 
+USAGE = """\
+Usage: ccmove [OPTIONS] OLD NEW
+       ccmove [OPTIONS] PATH
+       ccmove COMMAND [OPTIONS] …"""
 SUMMARY = (
     "Move Claude Code's sessions, history, memory and settings from OLD to NEW after "
-    "a project "
-    "folder was renamed or moved, with every project nested inside it. One path is "
-    "enough: the "
-    "other one is found by evidence."
+    "a project folder was renamed or moved, with every project nested inside it. One "
+    "path is enough: ccmove works out the other one."
+)
+FURTHER = (
+    "Examples and exit codes: ccmove help move\n"
+    "All about a command:     ccmove help COMMAND"
 )
 
-MOVES: Rows = (
-    *USUAL_ONES[:4],
-    ("ccmove ~/code ~/src", "every project that was in ~/code"),
-    ("ccmove help undo", "all about one command"),
-)
-EXAMPLES: Rows = (  # two for each of the other commands
-    ("ccmove undo", "undo the last move"),
-    ("ccmove undo -n 3f9c", "preview undoing the one whose ID ends so"),
-    ("ccmove doctor", "what is wrong, and the command that fixes it"),
-    ("ccmove doctor --fix --search ~/archive", "look there too, then ask about each"),
-    ("ccmove list --missing", "projects whose folder is gone"),
-    ("ccmove list ~/code --sort size", "those in ~/code, the largest first"),
-    ("ccmove show", "the last run in full"),
-    ("ccmove show ID", "this one; ccmove backups lists the IDs"),
-    ("ccmove verify", "all projects"),
-    ("ccmove verify ~/code/new", "one project, and what is nested inside it"),
-    ("ccmove backups", "what can be undone"),
-    ("ccmove backups 3f9c", "the one whose ID ends so"),
-    ("ccmove prune -n", "preview removing what is older than 30 days"),
-    ("ccmove prune --keep 10", "remove all but the newest 10"),
-    ("ccmove recover", "roll back what was interrupted"),
-    ("ccmove recover --set-aside", "keep what can't be rolled back, and go on"),
-    ("ccmove demo", "preview, move, verify, undo"),
-    ("ccmove demo --json", "only the result of the last step"),
-    ("ccmove completion bash", "the script for bash"),
-    ("ccmove completion fish | source", "use it in this fish"),
-)
+EXAMPLES: dict[str, Rows] = {  # of each command
+    "move": (
+        *USUAL_ONES[:4],
+        ("ccmove ~/code ~/src", "every project that was in ~/code"),
+        ("ccmove help undo", "all about one command"),
+    ),
+    "undo": (
+        ("ccmove undo", "undo the last move"),
+        ("ccmove undo -n 3f9c", "preview undoing the one whose ID ends so"),
+    ),
+    "doctor": (
+        ("ccmove doctor", "what is wrong, and the command that fixes it"),
+        (
+            "ccmove doctor --fix --search ~/archive",
+            "look there too, then ask about each",
+        ),
+    ),
+    "verify": (
+        ("ccmove verify", "all projects"),
+        ("ccmove verify ~/code/new", "one project, and what is nested inside it"),
+    ),
+    "list": (
+        ("ccmove list --missing", "projects whose folder is gone"),
+        ("ccmove list ~/code --sort size", "those in ~/code, the largest first"),
+    ),
+    "show": (
+        ("ccmove show", "the last run in full"),
+        ("ccmove show ID", "this one; ccmove backups lists the IDs"),
+    ),
+    "backups": (
+        ("ccmove backups", "what can be undone"),
+        ("ccmove backups 3f9c", "the one whose ID ends so"),
+    ),
+    "prune": (
+        ("ccmove prune -n", "preview removing what is older than 30 days"),
+        ("ccmove prune --keep 10", "remove all but the newest 10"),
+    ),
+    "recover": (
+        ("ccmove recover", "roll back what was interrupted"),
+        ("ccmove recover --set-aside", "keep what can't be rolled back, and go on"),
+    ),
+    "demo": (
+        ("ccmove demo", "preview, move, verify, undo"),
+        ("ccmove demo | less", "page by page"),
+    ),
+    "completion": (
+        ("ccmove completion bash", "the script for bash"),
+        ("ccmove completion fish | source", "use it in this fish"),
+    ),
+}
 
 EXIT_CODES: Rows = (
     ("0", "done; for a preview: there is something to do"),

@@ -1,23 +1,22 @@
 """`ccmove OLD NEW`."""
 
-from typing import Any
+from dataclasses import replace
 
 import click
 
 from ccmove.cli import options
-from ccmove.cli.boundary import Call
-from ccmove.cli.find import find_pair
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import old_or_new
 from ccmove.cli.options import flag
 from ccmove.commands.move import move, read_pairs
 from ccmove.commands.options import MoveOptions
-from ccmove.commands.paths import USUAL, resolve_pair
-from ccmove.errors import UsageError, run
-from ccmove.report.result import Result
+from ccmove.commands.paths import USUAL, Pair, resolve_pair
+from ccmove.errors import UsageError
+from ccmove.hints import ask
 
 
-@options.command("move")
-@click.argument("old", required=False, shell_complete=options.known_projects)
-@click.argument("new", required=False, shell_complete=options.folders)
+@options.command("move", *options.WITH_DETAILS)
+@options.words(metavar="OLD NEW", shell_complete=old_or_new)
 @options.dry_run
 @flag("-m", "--move-folder", help="Rename the folder too, in the same step.")
 @flag("--only", help="Move only OLD itself, not projects nested inside it.")
@@ -27,44 +26,55 @@ from ccmove.report.result import Result
     help="Read moves from FILE, one OLD<TAB>NEW per line (- for stdin); all or none "
     "are made.",
 )
-@flag("--merge", help="Merge even if NEW is another project with sessions of its own.")
+@flag("--merge", help="Merge even if NEW is a project with sessions of its own.")
 @flag("-y", "--yes", help="With one path: take the only candidate, don't ask.")
-@flag(
-    "--settings",
-    help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.",
-)
-@flag(
-    "--desktop",
-    help="Also rewrite paths in the desktop app's sessions, while it is not running.",
-)
+@flag("--settings", help="Also rewrite paths in .claude/settings*.json, .mcp.json.")
+@flag("--desktop", help="Also rewrite the desktop app's sessions; quit it before.")
 @options.hash_files
 @options.allow_live
 @flag("--skip-path-check", help="Don't check that OLD is gone and NEW exists.")
 def move_command(
-    call: Call,
-    old: str | None,
-    new: str | None,
-    from_file: str | None,
-    yes: bool,
-    **wanted: Any,
-) -> Result:
+    call: Call, arguments: tuple[str, ...], from_file: str | None, **flags: bool
+) -> Answer:
     """Move Claude Code's data for a project from OLD to NEW;
     ccmove OLD NEW is the same.
     """
-    asked = MoveOptions(**wanted)
-    if from_file and old is not None:
-        message = "--from-file takes the place of OLD and NEW"
-        raise UsageError(message, run("ccmove", "--from-file", from_file))
-    if not from_file and old is None:
-        raise UsageError("missing argument: OLD", USUAL)
-    if old is not None and new is None and asked.move_folder:
-        raise UsageError("missing argument: NEW", "--move-folder needs both paths")
+    config_dir = call.printer.config_dir
+    asked = MoveOptions(
+        arguments=arguments,
+        from_file=from_file,
+        config_dir=config_dir,
+        **flags,
+    )
+    asked = call.asks(asked)
+    _check_words(asked)
     layout = call.recover(dry_run=asked.dry_run)
-    if old is None:
-        pairs = read_pairs(from_file or "")
-    elif new is None:
-        pairs = [find_pair(call, old, yes=yes, dry_run=asked.dry_run)]
+    if len(asked.arguments) == 1:
+        from ccmove.cli.find import find_pair
+
+        both = find_pair(call, asked)
+        asked = call.asks(replace(asked, arguments=both))
+    pairs: list[Pair]
+    if asked.from_file is not None:
+        pairs = read_pairs(asked.from_file)
     else:
-        pairs = [resolve_pair(old, new)]
+        pairs = [resolve_pair(*asked.arguments)]
     call.moves = tuple(pair.real for pair in pairs)
-    return move(layout, pairs, asked, call.progress(), call.rolled_back)
+    result = move(layout, pairs, asked, call.progress(), call.rolled_back)
+    return call.answer(result)
+
+
+def _check_words(asked: MoveOptions) -> None:
+    """UsageError unless there are OLD and NEW, one path, or a file with moves."""
+    paths = asked.arguments
+    if asked.from_file is not None:
+        if paths:
+            message = "--from-file takes the place of OLD and NEW"
+            raise UsageError(message, ask(MoveOptions(from_file=asked.from_file)))
+        return
+    if not paths:
+        raise UsageError("missing argument: OLD", USUAL)
+    if len(paths) == 1 and asked.move_folder:
+        raise UsageError("missing argument: NEW", "--move-folder needs both paths")
+    if len(paths) > 2:
+        raise UsageError(f"expected OLD and NEW, got {len(paths)} paths", USUAL)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.commands import paths
-from ccmove.commands.options import MoveOptions, Options
+from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import CcmoveError, NothingKnownError, UsageError, describe, run
+from ccmove.errors import CcmoveError, NothingKnownError, UsageError, describe
+from ccmove.hints import ask, in_words, run
 from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import Tick, plan_move
@@ -66,9 +67,7 @@ def move(
 
     `rolled_back` says what was done about an interrupted run before.
     """
-    paths.check_pairs(
-        pairs, move_folder=options.move_folder, skip=options.skip_path_check
-    )
+    paths.check_pairs(pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -78,31 +77,7 @@ def move(
     for pair in pairs:
         named += (*pair.real, *pair.typed)
     warnings = paths.refuse_live(layout, named, options)
-    request = _request(layout, pairs, options)
-    words = tuple(_again(options).to_argv())
-
-    def make_plan() -> Plan:
-        ledger = ledger_of(layout, all_backups(layout))
-        tick = reading(layout, progress)
-        plan = plan_move(layout, request, ledger, tick)
-        _refuse_unknown(layout, pairs, request, plan)
-        return replace(plan, options=words)
-
-    said = Said(tuple(warnings), rolled_back, request.on_disk)
-    return carry_out(layout, make_plan, options, said, progress)
-
-
-def _refuse_unknown(
-    layout: Layout, pairs: list[Pair], request: Request, plan: Plan
-) -> None:
-    """NothingKnownError for an OLD for which Claude Code has no data."""
-    for pair, (old, _) in zip(pairs, request.moves, strict=True):
-        if not _moves_something(plan, old if len(pairs) > 1 else None):
-            raise paths.nothing_known(layout, pair)
-
-
-def _request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> Request:
-    return Request(
+    request = Request(
         paths.known_moves(layout, pairs),
         folders=tuple((pair.old, pair.new) for pair in pairs),
         only=options.only,
@@ -112,10 +87,14 @@ def _request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> Request
         merge=options.merge,
     )
 
+    def make_plan() -> Plan:
+        ledger = ledger_of(layout, all_backups(layout))
+        plan = plan_move(layout, request, ledger, reading(layout, progress))
+        _refuse_unknown(layout, pairs, plan, options)
+        return replace(plan, options=options.to_make_again())
 
-def _again(options: MoveOptions) -> MoveOptions:
-    """The options that make the same move again; what was risky is asked for again."""
-    return replace(options, dry_run=False, allow_live=False, skip_path_check=False)
+    said = Said(tuple(warnings), rolled_back, request.on_disk)
+    return carry_out(layout, make_plan, options, said, progress)
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick | None:
@@ -125,21 +104,34 @@ def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     return lambda done: progress("reading", done, size_of(layout.history))
 
 
-def _moves_something(plan: Plan, old: str | None) -> bool:
-    """Whether Claude Code has data that the plan moves;
-    of several moves, for this OLD.
-    """
-    if old is None:
-        # A folder is not Claude's.
-        return bool(plan.projects or plan.writes or plan.history)
-    moved = [project.path for project in plan.projects]
+def _refuse_unknown(
+    layout: Layout, pairs: list[Pair], plan: Plan, options: MoveOptions
+) -> None:
+    """NothingKnownError for an OLD for which Claude Code has no data."""
+    if len(pairs) == 1:
+        if plan.projects or plan.writes or plan.history:
+            return
+        raise paths.nothing_known(layout, pairs[0], options)
+    data = _paths_of_data(plan)
+    for pair, (old, _) in zip(pairs, plan.moves, strict=True):
+        is_known = paths.at_or_below(old, data)
+        if not is_known:
+            raise paths.nothing_known(layout, pair, options)
+
+
+def _paths_of_data(plan: Plan) -> set[str]:
+    """Everything that the plan moves and that may be a path."""
+    data = set()
+    for project in plan.projects:
+        data.add(project.path)
     if plan.history is not None:
-        moved += [before for before, _ in plan.history.scan.counts]
+        for old, _ in plan.history.scan.counts:
+            data.add(old)
     for write in plan.writes:
-        for row in compare(write.before, write.after):
-            moved += [str(name) for name in row.pointer]
-            moved.append(str(row.before))
-    return bool(paths.at_or_below([old], moved))
+        for change in compare(write.before, write.after):
+            data.add(str(change.before))
+            data.update(map(str, change.pointer))
+    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +146,7 @@ class Said:
 def carry_out(
     layout: Layout,
     make_plan: Callable[[], Plan],
-    options: Options,
+    options: RunOptions,
     before: Said,
     progress: Progress | None,
 ) -> Result:
@@ -170,10 +162,12 @@ def carry_out(
         preflight(layout, plan)
         preview = preview_of(plan, layout)
         mentioned = _mentions(layout, plan, before.pairs, plan)
+        _, apply = in_words(ask(replace(options, dry_run=False)))
         return replace(
             preview,
             warnings=before.warnings + preview.warnings,
             left_alone=preview.left_alone + mentioned,
+            apply=apply,
         )
     done = run_plan(
         layout, make_plan, make_report, full=options.hash, progress=progress

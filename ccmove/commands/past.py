@@ -1,18 +1,19 @@
 """Past runs: told again, listed, pruned, and one that was interrupted rolled back."""
 
-import contextlib
 import re
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
+from ccmove.commands.options import PruneOptions, RecoverOptions
 from ccmove.commands.undo import move_again
 from ccmove.errors import (
     NothingKnownError,
     RefusedError,
     UnfinishedRunError,
     UsageError,
-    run,
 )
+from ccmove.hints import ask, in_words, run
 from ccmove.inspect.survey import measured
 from ccmove.report.json import from_text
 from ccmove.report.result import BackupRow, Backups, Result
@@ -42,7 +43,7 @@ USUAL_AGE = "30d"  # what is older is pruned when nothing else is said
 PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for example")
 
 
-def show_run(layout: Layout, part: str | None) -> Result:
+def show_run(layout: Layout, part: str | None = None) -> Result:
     """What the last run said, or the one whose ID has this part."""
     backups = all_backups(layout)
     if not backups and part is None:
@@ -75,10 +76,10 @@ def _kept_result(layout: Layout, manifest: Manifest) -> Result:
 
 
 def recover_run(
-    layout: Layout, progress: Progress | None = None, *, set_aside: bool = False
+    layout: Layout, options: RecoverOptions, progress: Progress | None = None
 ) -> Result:
     """Roll back a run that was interrupted, if there is one."""
-    rolled_back = recover(layout, progress, set_aside=set_aside)
+    rolled_back = recover(layout, progress, set_aside=options.set_aside)
     return Result("recovered", str(layout.config_dir), rolled_back=rolled_back)
 
 
@@ -88,7 +89,7 @@ def _rows(layout: Layout) -> list[BackupRow]:
     for identifier in backup_ids(layout.unfinished):
         size = measured(layout.unfinished / identifier).size
         rows.append(BackupRow(identifier, "unfinished", size, SET_ASIDE))
-    with contextlib.suppress(UnfinishedRunError):  # which `ccmove doctor` tells
+    with suppress(UnfinishedRunError):  # which `ccmove doctor` tells
         interrupted = read_run(layout)
         if interrupted is not None:
             size = measured(layout.run).size
@@ -109,32 +110,35 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
 
 def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:
     """All backups, or those whose IDs have these parts."""
-    wanted = {find_id(layout, part) for part in parts}
     rows = _rows(layout)
-    return Backups(tuple(row for row in rows if not wanted or row.id in wanted))
+    if parts:
+        identifiers = {find_id(layout, part) for part in parts}
+        rows = [row for row in rows if row.id in identifiers]
+    return Backups(tuple(rows))
 
 
-def prune_backups(
-    layout: Layout,
-    parts: tuple[str, ...],
-    keep: int | None,
-    older_than: str | None,
-    *,
-    dry_run: bool = False,
-) -> Backups:
+def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
     """Remove backups, or show which; those of a month ago when nothing is said."""
-    if not parts and keep is None and older_than is None:
-        older_than = USUAL_AGE
     age = None
-    if older_than is not None:
-        age = seconds(older_than)
-    named = {find_id(layout, part) for part in parts}
-    wanted = Pruning(keep, age, named)
-    rows = tuple(_rows(layout))
-    with own_lock(layout) if rows and not dry_run else contextlib.nullcontext():
-        why = prune(layout, wanted, dry_run=dry_run)
-    reasons = {row.id: why.get(row.id, SET_ASIDE) for row in rows}
-    return Backups(rows, reasons, dry_run)
+    if options.older_than is not None:
+        age = seconds(options.older_than)
+    elif options.keep is None and not options.arguments:
+        age = seconds(USUAL_AGE)
+    identifiers = set()
+    for part in options.arguments:
+        identifiers.add(find_id(layout, part))
+    pruning = Pruning(options.keep, age, identifiers)
+    rows = _rows(layout)
+    lock: AbstractContextManager[object] = nullcontext()
+    if rows and not options.dry_run:
+        lock = own_lock(layout)
+    with lock:
+        why = prune(layout, pruning, dry_run=options.dry_run)
+    for row in rows:
+        why.setdefault(row.id, SET_ASIDE)
+    to_apply = replace(options, dry_run=False)
+    _, command = in_words(ask(to_apply))
+    return Backups(tuple(rows), why, options.dry_run, command)
 
 
 def seconds(text: str) -> float:

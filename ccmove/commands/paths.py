@@ -3,9 +3,10 @@ and may they be moved?
 """
 
 import datetime
-import difflib
 import os
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ccmove.claude.git import superproject
@@ -13,20 +14,16 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
 from ccmove.claude.owners import folder_exists
 from ccmove.claude.state import State
-from ccmove.commands.options import Options
-from ccmove.errors import (
-    NothingKnownError,
-    RefusedError,
-    UsageError,
-    again,
-    look_at,
-    run,
-)
+from ccmove.commands.options import MoveOptions, RunOptions
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.hints import Hint, again, ask, look_at, run
 from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows
+from ccmove.text import alike
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
+MOST_NAMED = 3  # of the nearest paths
 NoMove = NothingKnownError | RefusedError
 
 
@@ -50,38 +47,51 @@ class Pair(NamedTuple):
 
 def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
-    for name, path in (("OLD", old), ("NEW", new)):
-        if not path.strip():  # as a path it would mean the current folder
-            raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
-        if "\0" in path:
-            raise UsageError(f"{name} is not a path: {path!r}", USUAL)
-    typed, typed_new = (
-        p if _is_elsewhere(p) else os.path.abspath(p) for p in (old, new)
-    )
-    real, real_new = (
-        p.rstrip("\\/") if _is_elsewhere(p) else os.path.realpath(p) for p in (old, new)
-    )
-    if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
-        real = os.path.join(
-            os.path.realpath(os.path.dirname(typed)), os.path.basename(typed)
-        )
-        real = (
-            typed if real == real_new else real
-        )  # or a folder above, or another spelling
-        if real == real_new and os.path.normcase(typed_new) == os.path.normcase(real):
-            real_new = os.path.join(os.path.dirname(real), os.path.basename(typed_new))
-    return Pair(real, real_new, typed, where)
+    _refuse_odd("OLD", old)
+    _refuse_odd("NEW", new)
+    absolute, real_old = _absolute_and_real(old)
+    absolute_new, real_new = _absolute_and_real(new)
+    if real_old == real_new and absolute != absolute_new:
+        real_old = _left_behind(absolute, real_old)
+        if real_old == real_new:
+            real_new = _in_another_case(absolute_new, real_new)
+    return Pair(real_old, real_new, absolute, where)
 
 
-def _is_elsewhere(path: str) -> bool:
-    """Whether it is a path of Windows, and this is not: then it means what it says."""
-    return os.sep == "/" and path[:1] != "/" and is_windows(path)
+def _refuse_odd(name: str, path: str) -> None:
+    if not path.strip():  # as a path it would mean the current folder
+        raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
+    if "\0" in path:
+        raise UsageError(f"{name} is not a path: {path!r}", USUAL)
 
 
-def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
-    """RefusedError for what can't be meant;
-    `skip` lifts the questions about existence.
+def _absolute_and_real(path: str) -> tuple[str, str]:
+    """A path of Windows, where this is not, means what it says."""
+    if os.sep == "/" and path[:1] != "/" and is_windows(path):
+        return path, path.rstrip("\\/")
+    return os.path.abspath(path), os.path.realpath(path)
+
+
+def _left_behind(old: str, real: str) -> str:
+    """OLD, of which only a link to the real folder is left: that link, or OLD as typed
+    where the link is a folder above it.
     """
+    folder, name = os.path.split(old)
+    link = os.path.join(os.path.realpath(folder), name)
+    return old if link == real else link
+
+
+def _in_another_case(new: str, real: str) -> str:
+    """The real folder under the name that was typed, where that is the same name in
+    another case; where case matters, as it is.
+    """
+    if os.path.normcase(new) != os.path.normcase(real):
+        return real
+    return os.path.join(os.path.dirname(real), os.path.basename(new))
+
+
+def check_pairs(pairs: list[Pair], options: MoveOptions) -> None:
+    """RefusedError for what can't be meant."""
     olds = [pair.real[0] for pair in pairs]
     for old in olds:
         if olds.count(old) > 1:
@@ -90,12 +100,12 @@ def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
             )
     for pair in pairs:
         try:
-            _check_shape(pair, move_folder)
-            if move_folder:
-                _check_folder(pair, {other.old for other in pairs})
-            elif not skip:
-                _check_existence(pair, {other.new for other in pairs})
-                _check_habit(pair)
+            _check_shape(pair, options)
+            if options.move_folder:
+                _check_folder(pair, {other.old for other in pairs}, options)
+            elif not options.skip_path_check:
+                _check_existence(pair, {other.new for other in pairs}, options)
+                _check_habit(pair, options)
         except RefusedError as error:
             raise _in_list(pair, error) from None
 
@@ -104,14 +114,19 @@ def _in_list(pair: Pair, error: NoMove) -> NoMove:
     """An error about one pair; in a list it names the line."""
     if not pair.where:
         return error
-    message, hints = (
-        f"{pair.where}: {error.message}",
-        [h for h in error.hints if not h.instead],
-    )
-    return type(error)(message, "correct that line", *hints, details=error.details)
+    message = f"{pair.where}: {error.message}"
+    details = error.details
+    return type(error)(message, "correct that line", *error.hints, details=details)
 
 
-def _check_shape(pair: Pair, move_folder: bool) -> None:
+def _with_paths(options: MoveOptions, old: str, new: str, text: str) -> Hint | None:
+    """The same move of other paths; those of a list are in its file."""
+    if options.from_file is not None:
+        return None
+    return ask(replace(options, arguments=(old, new)), text)
+
+
+def _check_shape(pair: Pair, options: MoveOptions) -> None:
     """RefusedError for paths that can't be meant, whatever is on disk."""
     if pair.real[0] == pair.real[1]:
         raise RefusedError(
@@ -120,7 +135,7 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
     for path in (pair.old, pair.new):
         if is_root(path):
             raise RefusedError(f"{path or 'the root'} is not a project", USUAL)
-    if move_folder and tail_below(pair.new, pair.old):
+    if options.move_folder and tail_below(pair.new, pair.old):
         raise RefusedError(
             f"{pair.new} is inside {pair.old}, which can't be moved into itself",
             "move the folder by hand in two steps, then run ccmove without "
@@ -128,83 +143,88 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
         )
 
 
-def _check_folder(pair: Pair, olds: set[str]) -> None:
+def _check_folder(pair: Pair, olds: set[str], options: MoveOptions) -> None:
     """RefusedError unless the folder can be renamed from OLD to NEW."""
-    if os.path.islink(pair.old) or not os.path.isdir(
-        pair.old
-    ):  # other links were seen through
+    without_folder = replace(options, move_folder=False)
+    # Other links were seen through.
+    if os.path.islink(pair.old) or not os.path.isdir(pair.old):
         raise RefusedError(
             f"there is no folder {pair.old} to rename",
-            again("leave --move-folder out", without=["--move-folder"]),
+            ask(without_folder, "leave --move-folder out"),
         )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
-        inside = _inside_new(pair)
-        is_free = os.path.isdir(pair.new) and not os.path.lexists(inside)
         raise RefusedError(
             f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
-            again("to move it into that folder", instead={pair.new: inside})
-            if is_free
-            else None,
+            _into_folder(pair, options),
             "choose another name, or move what is there out of the way",
         )
     if repository := superproject(pair.old):
         raise RefusedError(
             f"{pair.old} is a git submodule of {repository}",
             run("git", "-C", repository, "mv", pair.old, pair.new, text="rename it"),
-            again("then", without=["--move-folder"]),
+            ask(without_folder, "then"),
         )
     if os.path.islink(pair.typed_old):
         raise RefusedError(
             f"{pair.typed_old} is a symbolic link to {pair.old}",
             run("mv", pair.typed_old, pair.new, text="to rename the link alone"),
-            again("to rename the real folder", instead={pair.typed_old: pair.old}),
+            _with_paths(options, pair.old, pair.new, "to rename the real folder"),
         )
 
 
-def _check_existence(pair: Pair, targets: set[str]) -> None:
+def _into_folder(pair: Pair, options: MoveOptions) -> Hint | None:
+    inside = _inside_new(pair)
+    if not os.path.isdir(pair.new) or os.path.lexists(inside):
+        return None
+    return _with_paths(options, pair.typed_old, inside, "to move it into that folder")
+
+
+def _check_existence(pair: Pair, targets: set[str], options: MoveOptions) -> None:
     """RefusedError unless OLD is gone and NEW is there."""
-    if os.path.lexists(pair.new) and not os.path.isdir(pair.new):
-        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
-    if os.path.realpath(pair.new) == pair.old:  # on Windows, in another case
-        hint = again("to rename the folder", ["--move-folder"])
-        raise RefusedError(f"the folder is still called {pair.old}", hint)
+    old, new = pair.old, pair.new
+    has_new = os.path.isdir(new)
+    if os.path.lexists(new) and not has_new:
+        raise RefusedError(f"{new} is not a folder", look_at(new))
+    with_folder = replace(options, move_folder=True)
+    if os.path.realpath(new) == old:  # on Windows, in another case
+        hint = ask(with_folder, "to rename the folder")
+        raise RefusedError(f"the folder is still called {old}", hint)
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of
     # another move.
-    is_left_behind = pair.old in targets or _same_folder(pair)
-    there = (os.path.lexists(pair.old) and not is_left_behind, os.path.isdir(pair.new))
-    if there == (False, True):
+    is_left_behind = old in targets or _same_folder(pair)
+    has_old = os.path.lexists(old) and not is_left_behind
+    if has_new and not has_old:
         return
-    is_old, is_new = ("exists" if is_there else "does not exist" for is_there in there)
-    what = (
-        f"OLD should be gone and NEW should exist: {pair.old} {is_old}, {pair.new} "
-        f"{is_new}"
-    )
-    hints = [again("check the spelling; if that is right", ["--skip-path-check"])]
-    if there == (True, False):
-        hints = [
-            again("to rename the folder too", ["--move-folder"]),
-            again(
-                "if the two are swapped",
-                instead={pair.typed_old: pair.new, pair.new: pair.old},
-            ),
-        ]
-    raise RefusedError(what, *hints)
+    facts = f"{_there(old, has_old)}, {_there(new, has_new)}"
+    what = f"OLD should be gone and NEW should exist: {facts}"
+    if has_old and not has_new:
+        raise RefusedError(
+            what,
+            ask(with_folder, "to rename the folder too"),
+            _with_paths(options, new, old, "if the two are swapped"),
+        )
+    unchecked = replace(options, skip_path_check=True)
+    raise RefusedError(what, ask(unchecked, "check the spelling; if that is right"))
 
 
-def _check_habit(pair: Pair) -> None:
+def _there(path: str, exists: bool) -> str:
+    return f"{path} exists" if exists else f"{path} does not exist"
+
+
+def _check_habit(pair: Pair, options: MoveOptions) -> None:
     """`mv OLD NEW/` brings OLD into a folder that exists:
     then NEW is not the project.
     """
     inside = _inside_new(pair)
-    new_is_one, inside_is_one = (
-        os.path.lexists(f"{folder}/.git") for folder in (pair.new, inside)
-    )
-    if inside_is_one and not new_is_one and inside != pair.old:
+    if inside == pair.old or os.path.lexists(f"{pair.new}/.git"):
+        return
+    if os.path.lexists(f"{inside}/.git"):
+        unchecked = replace(options, skip_path_check=True)
         raise RefusedError(
             f"{pair.new} is not a repository, but {inside} is: mv probably moved the "
             "project there",
-            again("if so", instead={pair.new: inside}),
-            again(f"if it is really {pair.new}", ["--skip-path-check"]),
+            _with_paths(options, pair.typed_old, inside, "if so"),
+            ask(unchecked, f"if it is really {pair.new}"),
         )
 
 
@@ -219,20 +239,25 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-def refuse_live(layout: Layout, folders: list[str], options: Options) -> list[str]:
+def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list[str]:
     """Refuse while a client runs in one of these folders;
     where that is allowed, say it.
     """
-    sessions = live_sessions(layout, folders)
-    lines = [_who_runs(session) for session in sessions]
-    if options.allow_live or not sessions:
+    lines = []
+    may_be_over = True
+    for session in live_sessions(layout, folders):
+        lines.append(_who_runs(session))
+        may_be_over = may_be_over and session.is_elsewhere
+    if options.allow_live or not lines:
         return lines
     hints = [again("exit it (/exit), then")]
-    if all(session.is_elsewhere for session in sessions):
-        hints.append(again("only if it is not running any more", ["--allow-live"]))
+    if may_be_over:
+        allowed = replace(options, allow_live=True)
+        hints.append(ask(allowed, "only if it is not running any more"))
     if options.dry_run:
         lines.append("the move will be refused until it is gone")
-    raise RefusedError(lines[0], *hints, details=lines[1:])
+    first, *details = lines
+    raise RefusedError(first, *hints, details=details)
 
 
 def _who_runs(session: LiveSession) -> str:
@@ -243,9 +268,8 @@ def _who_runs(session: LiveSession) -> str:
     written = datetime.datetime.fromtimestamp(session.last_written, datetime.UTC)
     return (
         f"Claude Code was started in {where} in another container or on another "
-        "machine; whether "
-        "it is still running can't be checked from here, last sign of it: "
-        f"{written:%F %H:%M} UTC"
+        "machine; whether it is still running can't be checked from here, last sign "
+        f"of it: {written:%F %H:%M} UTC"
     )
 
 
@@ -253,26 +277,36 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     """The real paths; for an OLD for which there is no data there,
     the path as typed.
     """
-    known = (
-        State(layout).known_paths() if any(p.typed != p.real for p in pairs) else set()
-    )
-    moves = []
-    for pair in pairs:
-        as_typed, as_real = (
-            at_or_below(move[:1], known) for move in (pair.typed, pair.real)
-        )
-        moves.append(pair.typed if as_typed and not as_real else pair.real)
+    moves = [pair.real for pair in pairs]
+    as_typed = [pair.typed for pair in pairs]
+    if moves == as_typed:
+        return tuple(moves)
+    known = State(layout).known_paths()
+    for number, pair in enumerate(pairs):
+        old, _ = pair.real
+        old_as_typed, _ = pair.typed
+        if at_or_below(old, known):
+            continue
+        if at_or_below(old_as_typed, known):
+            moves[number] = pair.typed
     return tuple(moves)
 
 
-def nothing_known(layout: Layout, pair: Pair) -> NoMove:
+def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:
     """There is nothing to move: another OLD was meant, or NEW has it already."""
-    known, (old, new) = State(layout).known_paths(), pair.real
-    unknown = _unknown(old, known, only_lost=True)
-    if new in known and unknown.hints == (WHAT_IS_KNOWN,):
-        what = f"{unknown.message}; it already has data for {new}"
-        unknown = NothingKnownError(what, WHAT_IS_KNOWN)
-    return _in_list(pair, unknown)
+    known = State(layout).known_paths()
+    old, new = pair.real
+    what = _no_data(old)
+    hint: Hint | None = WHAT_IS_KNOWN
+    near = nearest_paths(old, known)
+    if near and not folder_exists(near[0]):
+        nearest = near[0]
+        hint = _with_paths(options, nearest, pair.new, "did you mean")
+    elif new in known:
+        what += f"; it already has data for {new}"
+        near.clear()
+    error = NothingKnownError(what, hint, details=_named(near))
+    return _in_list(pair, error)
 
 
 def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
@@ -280,38 +314,52 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
     else the nearest paths are named.
     """
     path = os.path.abspath(typed)
-    names = list(names)
-    found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
-    if not found and os.sep not in typed:  # the bare name of a folder
-        found = {name for name in names if os.path.basename(name) == typed}
-    if not found:
-        raise _unknown(path, paths)
-    return found
-
-
-def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
-    return {
-        path for base in bases for path in paths if tail_below(path, base) is not None
-    }
-
-
-def _unknown(
-    path: str, known: Iterable[str], *, only_lost: bool = False
-) -> NothingKnownError:
-    """Names the known paths whose last component is most like this one's,
-    lost ones first.
-    """
-    names = {other: os.path.basename(other).lower() for other in known}
-    wanted, most = os.path.basename(path).lower(), len(names) + 1
-    alike = difflib.get_close_matches(wanted, {*names.values()}, most)
-    near = [other for other in sorted(names) if names[other] in alike]
-    near.sort(
-        key=lambda other: (folder_exists(other) is not False, alike.index(names[other]))
-    )
+    names = set(names)
+    subjects = names & {typed}
+    for base in (path, os.path.realpath(typed)):
+        subjects |= at_or_below(base, names)
+    if subjects:
+        return subjects
+    for name in names:
+        if os.path.basename(name) == typed:  # the bare name of a folder
+            subjects.add(name)
+    if subjects:
+        return subjects
+    near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
-    if near and not (only_lost and folder_exists(near[0])):
-        hint = again("did you mean", instead={path: near[0]})
-    nearest = [f"known: {other}" for other in near[:3]]
-    return NothingKnownError(
-        f"Claude Code has no data for {path}", hint, details=nearest
-    )
+    if near:
+        correction = (typed, near[0])
+        hint = again("did you mean", instead=correction)
+    what = _no_data(path)
+    raise NothingKnownError(what, hint, details=_named(near))
+
+
+def at_or_below(base: str, paths: Iterable[str]) -> set[str]:
+    return {path for path in paths if tail_below(path, base) is not None}
+
+
+def nearest_paths(path: str, known: Iterable[str]) -> list[str]:
+    """The known paths whose last component is like this one's: those whose folder is
+    gone first, then the most alike.
+    """
+    by_name = defaultdict(list)
+    for other in sorted(known):
+        name = os.path.basename(other).lower()
+        by_name[name].append(other)
+    wrong_name = os.path.basename(path).lower()
+    gone, there = [], []
+    for name in alike(wrong_name, by_name):
+        for other in by_name[name]:
+            if folder_exists(other) is False:
+                gone.append(other)
+            else:
+                there.append(other)
+    return gone + there
+
+
+def _no_data(path: str) -> str:
+    return f"Claude Code has no data for {path}"
+
+
+def _named(paths: list[str]) -> list[str]:
+    return [f"known: {path}" for path in paths[:MOST_NAMED]]

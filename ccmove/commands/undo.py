@@ -29,7 +29,6 @@ from ccmove.run.undo import plan_undo, refuse_built_on
 
 def undo(
     layout: Layout,
-    part: str | None,
     options: UndoOptions,
     progress: Progress | None = None,
 ) -> Result:
@@ -38,6 +37,7 @@ def undo(
     A run that was interrupted was the newest of all: it is rolled back, and no other
     one is undone in its place.
     """
+    part = next(iter(options.arguments), None)
     refuse_foreign_state(layout)
     interrupted = read_run(layout)
     rolled_back = recover(layout, progress, dry_run=options.dry_run)
@@ -66,11 +66,14 @@ def _undo(
     for move in manifest.moves:
         named += move
     warnings = refuse_live(layout, named, options)
+    merge = options.merge
+    tick = reading(layout, progress)
 
     def make_plan() -> Plan:
-        seen = next(looks, None) or to_undo(layout, manifest.id)
-        tick = reading(layout, progress)
-        return plan_undo(layout, seen, merge=options.merge, tick=tick)
+        seen = next(looks, None)
+        if seen is None:
+            seen = to_undo(layout, manifest.id)
+        return plan_undo(layout, seen, merge=merge, tick=tick)
 
     said = Said(tuple(warnings), rolled_back)
     result = carry_out(layout, make_plan, options, said, progress)

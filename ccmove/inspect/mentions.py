@@ -112,7 +112,7 @@ def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAl
 
 
 def _moves_of_all(runs: list[Undertaking]) -> Iterator[tuple[str, str]]:
-    """Each old path that is gone, and the folder that it is after all of these moves."""
+    """Each old path that is gone, and the folder that it is after all these moves."""
     places: dict[str, str] = {}
     for run in runs:
         later = PathMap(run.moves, frozenset(run.kept))

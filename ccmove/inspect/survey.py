@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of
 from ccmove.claude.owners import Holding, Owners, listed_in, session_of
+from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
@@ -95,6 +96,7 @@ class Project:
     first_used: int | None = None  # ns, of the oldest transcript
     last_used: int | None = None  # ns, of the newest transcript or prompt
     last_session: int | None = None  # ns, of the newest transcript
+    deleted_soon: int = 0  # sessions that Claude Code will delete within a week
     # What else there is, and how much:
     kept: dict[str, int] = field(default_factory=dict)
 
@@ -127,6 +129,7 @@ class Survey:
         for directory in self._read_directories(partial(tick, "projects")):
             self.directories[directory.name] = directory
         self.former = self._find_former()
+        self.days_kept = days_kept(layout)
         self.projects = list(self._find_projects())
 
     def _table(self) -> Owners:
@@ -270,6 +273,7 @@ class Survey:
             first_used=min(times, default=None),
             last_used=max(uses, default=0) or None,
             last_session=max(times, default=None),
+            deleted_soon=number_deleted_soon(times, self.days_kept),
             kept={place: number for place, number in kept.items() if number},
         )
 

@@ -121,7 +121,7 @@ def refuse_another(
         f"{new} is another project: it has {plural(there.sessions, 'session')} of its "
         f"own, and its repository is {now}, while that of {old} is {was}",
         run("ccmove", "list", new, text="what is there"),
-        again("to merge them all the same", ["--merge"]),
+        again("to merge them all the same", merge=True),
     )
 
 

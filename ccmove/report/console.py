@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Literal
 
-from ccmove.errors import in_words, run
+from ccmove.hints import in_words, run
 from ccmove.report.json import Record, to_text
 from ccmove.text import printable
 

@@ -9,6 +9,7 @@ from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
 from ccmove.report.console import Line, Printer
 from ccmove.report.json import examination_to_json, repair_to_json
+from ccmove.report.listing import retention_lines
 from ccmove.report.move import result_lines
 from ccmove.report.result import Result
 from ccmove.text import plural
@@ -31,15 +32,19 @@ class Repair:
         return 1 if self.left else 0
 
 
-def show_examination(examination: Examination, printer: Printer) -> None:
-    lines = _examination_lines(examination, printer)
+def show_examination(
+    examination: Examination, printer: Printer, fix: str | None = None
+) -> None:
+    """What was found; `fix` is the command that asks about each."""
+    lines = list(_examination_lines(examination, printer))
+    can_be_asked = any(finding.can_be_asked for finding in examination.findings)
+    if fix is not None and can_be_asked:
+        lines.append(["Fix them one by one: ", ("command", fix)])
     printer.answer(lines, examination_to_json(examination))
 
 
 def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
-    """Every finding with what it means and what to type; last, the verdict and what to
-    do.
-    """
+    """Every finding with what it means and what to type; last, the verdict."""
     findings, harmless = examination.findings, examination.harmless
     yield from _by_kind(findings)
     if printer.verbose:
@@ -47,10 +52,10 @@ def _examination_lines(examination: Examination, printer: Printer) -> Iterator[L
     elif harmless:
         notes = plural(len(harmless), "harmless note")
         yield [f"{notes} (-v to show)"]
+    if examination.verified is None:
+        survey = examination.survey
+        yield from retention_lines(survey, survey.projects)
     yield _verdict(examination)
-    can_be_asked = any(finding.can_be_asked for finding in findings)
-    if examination.verified is None and can_be_asked:
-        yield ["Fix them one by one: ", printer.command("doctor", "--fix")]
 
 
 def _verdict(examination: Examination) -> Line:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
 from ccmove.report.result import (
     BackupRow,
     Backups,
@@ -24,7 +25,7 @@ from ccmove.report.result import (
 if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.findings import Examination, Finding
     from ccmove.inspect.lost import Candidate
-    from ccmove.inspect.survey import Project
+    from ccmove.inspect.survey import Project, Survey
 
 SCHEMA = 1
 LARGEST_NUMBER = 1 << 63
@@ -144,17 +145,27 @@ def _to_do(result: Result) -> list[Json]:
     return rows
 
 
-def listing_to_json(
-    config_dir: str, projects: Iterable[Project], problems: Mapping[str, str]
-) -> Record:
+def listing_to_json(survey: Survey, projects: Sequence[Project]) -> Record:
     """The object of `ccmove list`."""
+    problems = survey.problems.items()
     return {
         "schema": SCHEMA,
         "status": "listed",
-        "config_dir": config_dir,
+        "config_dir": str(survey.layout.config_dir),
         "projects": [_listed(project) for project in projects],
-        "warnings": [f"{file}: {what}" for file, what in problems.items()],
+        "retention": _retention(survey, projects),
+        "warnings": [f"{file}: {what}" for file, what in problems],
         "error": None,
+    }
+
+
+def _retention(survey: Survey, projects: Iterable[Project]) -> Record:
+    """For how long sessions are kept, and what will be deleted within a week."""
+    return {
+        "days": survey.days_kept,
+        "deleted_soon": sum(project.deleted_soon for project in projects),
+        "file": str(settings_file(survey.layout)),
+        "line": LINE_THAT_KEEPS,
     }
 
 
@@ -167,6 +178,7 @@ def _listed(project: Project) -> Record:
         "bytes": project.bytes,
         "first_used": date(project.first_used),
         "last_used": date(project.last_used),
+        "deleted_soon": project.deleted_soon,
         "kept": project.kept,
     }
 
@@ -218,13 +230,15 @@ def examination_to_json(examination: Examination) -> Record:
         status = "examined"
     elif examination.findings:
         status = "failed"
+    survey = examination.survey
     return {
         "schema": SCHEMA,
         "status": status,
-        "config_dir": str(examination.survey.layout.config_dir),
-        "paths": examination.verified or sorted(examination.survey.by_path),
+        "config_dir": str(survey.layout.config_dir),
+        "paths": examination.verified or sorted(survey.by_path),
         "findings": [_finding(finding) for finding in examination.findings],
         "notes": [_finding(finding) for finding in examination.harmless],
+        "retention": _retention(survey, survey.projects),
         "error": None,
     }
 

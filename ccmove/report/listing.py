@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import STYLES, Line, Printer, breakable
 from ccmove.report.json import backups_to_json, date, listing_to_json
@@ -36,8 +37,7 @@ def show_list(listing: Listing, printer: Printer) -> None:
     """A table; what is not part of the list goes to standard error."""
     survey, projects = listing.survey, listing.projects
     if printer.as_json:
-        config_dir = str(survey.layout.config_dir)
-        printer.json(listing_to_json(config_dir, projects, survey.problems))
+        printer.json(listing_to_json(survey, projects))
         return
     remarks = printer.on_stderr()
     if projects:
@@ -50,6 +50,21 @@ def show_list(listing: Listing, printer: Printer) -> None:
         remarks.say(["Claude Code knows no projects."])
     for file, what in survey.problems.items():
         remarks.say([("note", "Note: "), f"{file}: {what}"])
+    remarks.say(*retention_lines(survey, projects))
+
+
+def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Line]:
+    """How many sessions Claude Code is about to delete, and what keeps them; nothing
+    where it deletes none within a week.
+    """
+    number = sum(project.deleted_soon for project in projects)
+    if not number:
+        return
+    due = f"Claude Code will delete {plural(number, 'session')} within a week; "
+    rule = f"it keeps a session for {survey.days_kept} days after its last use."
+    yield [("note", "Note: "), due, rule]
+    yield [f"To keep them, set this in {settings_file(survey.layout)}:"]
+    yield [("command", f"  {LINE_THAT_KEEPS}")]
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:

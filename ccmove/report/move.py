@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ccmove.errors import Hint, in_words
+from ccmove.hints import Hint, in_words
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
 from ccmove.report.result import Change, Leftover, Result

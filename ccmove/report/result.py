@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import fspath
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import Hint, in_words
+from ccmove.hints import Hint, in_words
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
 from ccmove.rewrite.compare import compare
 

@@ -45,6 +45,7 @@ PROMPT = re.compile("[0-9a-f]{16}")
 OPTION = re.compile("(--)?[a-z]+(-[a-z]+)*")
 DOCUMENTS = {"config": roots.CONFIG, "index": roots.INDEXES, "other": roots.OTHER}
 
+KINDS_OF_RUN = ("move", "undo")
 KINDS_OF_MOVE = ("rename", "merge", "same", "split")
 
 Row = dict[str, object]
@@ -80,6 +81,12 @@ class Fields:
 
     def notes(self, name: str) -> tuple[str, ...]:
         return self.each(name, inside)
+
+    def prompts(self, name: str) -> tuple[str, ...]:
+        return tuple(_match(item, PROMPT) for item in self.items(name))
+
+    def options(self, name: str) -> tuple[str, ...]:
+        return tuple(_match(item, OPTION) for item in self.items(name))
 
     def one_of(self, name: str, *choices: str) -> str:
         text = self.text(name)
@@ -246,16 +253,16 @@ def _manifest(body: Row, layout: Layout, run: Path) -> Manifest:
     row = Fields(body, paths)
     return Manifest(
         id=row.id("id"),
-        kind=row.one_of("kind", "move", "undo"),
+        kind=row.one_of("kind", *KINDS_OF_RUN),
         moves=row.each("moves", _move),
         kept=row.texts("kept"),
         projects=row.rows("projects", _project),
         own=row.rows("own", _own),
-        prompts_at_new=row.each("prompts_at_new", _prompt),
+        prompts_at_new=row.prompts("prompts_at_new"),
         folders=paths.folders,
         places=paths.settings,
         undoes=row.id_if_any("undoes"),
-        options=row.each("options", _option),
+        options=row.options("options"),
         homes=row.each("homes", _home),
         config_file=row.text("config_file"),
         replaced=row.paths("replaced", roots.REPLACED),
@@ -452,14 +459,6 @@ def _move(value: object) -> tuple[str, str]:
         if is_root(path) or "\0" in path:
             raise ValueError(f"{path!r} can't be moved")
     return old, new
-
-
-def _prompt(value: object) -> str:
-    return _match(value, PROMPT)
-
-
-def _option(value: object) -> str:
-    return _match(value, OPTION)
 
 
 def _home(value: object) -> tuple[str, int, int]:

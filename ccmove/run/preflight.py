@@ -70,7 +70,8 @@ def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
             moved.append(op.path)
         if isinstance(op, Rename):
             moved.append(op.target)
-    for parent in {path.parent: None for path in (*written, *moved)}:
+    parents = {path.parent for path in (*written, *moved)}
+    for parent in sorted(parents):
         _refuse_closed(parent)
     for path in (*layout.client_locks, *written):
         refuse_link(path)

@@ -21,7 +21,7 @@ from ccmove.claude.state import (
 )
 from ccmove.plan.model import ProjectMove
 from ccmove.run.manifest import Manifest
-from ccmove.run.since import Since
+from ccmove.run.since import Since, topmost
 from ccmove.text import plural
 
 MOST_LISTED = 10  # sessions, by their IDs
@@ -99,15 +99,11 @@ def absent_sessions(
 
 def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:
     """Transcripts that the run brought and that are neither at NEW nor at OLD."""
-    directories = set(state.directory_names)
     for move in manifest.projects:
-        there: set[str] = set()
-        for name in directories.intersection((move.target, move.source)):
-            items = state.directory(name).items
-            there.update(item.name for item in items)
-        for entry in move.entries:
-            if entry.endswith(".jsonl") and entry not in there:
-                yield entry
+        entries = {name for name in move.entries if name.endswith(".jsonl")}
+        for name in (move.target, move.source):
+            entries.difference_update(names_in(state.layout.projects / name))
+        yield from entries
 
 
 # -- what of each directory goes back
@@ -132,6 +128,11 @@ class Portion:
     def target(self) -> Path:
         return self.source.with_name(self.move.source)
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether OLD and NEW have one directory."""
+        return self.source == self.target
+
     def back(self, kind: str) -> ProjectMove:
         """As a move NEW -> OLD, with what really goes."""
         sizes = [item.size for item in self.items if item.size is not None]
@@ -151,13 +152,18 @@ class Portion:
 
 def portions_back(state: State, since: Since) -> Iterator[Portion]:
     """A portion for each move of the run whose directory is still there."""
-    moves_to: dict[str, list[ProjectMove]] = defaultdict(list)
-    for move in since.manifest.projects:
-        moves_to[move.target].append(move)
     there = set(state.directory_names)
-    for name, moves in moves_to.items():
+    for name, moves in _by_target(since.manifest).items():
         if name in there:
-            yield from _portions_of(state.directory(name), moves, since)
+            directory = state.directory(name)
+            yield from _portions_of(directory, moves, since)
+
+
+def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
+    by_target: dict[str, list[ProjectMove]] = defaultdict(list)
+    for move in manifest.projects:
+        by_target[move.target].append(move)
+    return by_target
 
 
 def _portions_of(
@@ -244,7 +250,8 @@ def _move_to(
 def begun_below(state: State, since: Since) -> Iterator[Portion]:
     """Directories of projects that were begun below NEW after the run, and go back."""
     filled = {move.target for move in since.manifest.projects}
-    starts = tuple(encode(new)[:200] for new, _ in since.following.moves)
+    news = topmost(new for new, _ in since.following.moves)
+    starts = tuple(encode(new)[:200] for new in news)
     near = [name for name in state.directory_names if name.startswith(starts)]
     names = [name for name in near if name not in filled]
     for directory in state.readable(names):

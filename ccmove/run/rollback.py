@@ -1,8 +1,15 @@
 """Roll back a run that failed just now, or that died long ago, from what is on disk.
 
-Goes backward through the operations that are done. The record of progress says which
-those are, and it is written on the way back as well; at most one operation is in doubt,
-and what is there decides that one:
+A move was killed, say. The next command that changes anything finds `ccmove/run/`, and:
+
+1. reads the manifest, which has the list of operations, and the record of progress,
+   which says how many of them are done;
+2. looks whether all that is needed is there, and touches nothing if it is not;
+3. undoes what is done, the last first, and records each: a recovery that is killed goes
+   on from there;
+4. removes what the run staged and saved, and its directory.
+
+So at most one operation is in doubt, and what is there decides that one:
 
 - A write is done if and only if its staged file is gone: the replacing rename consumes
   it.
@@ -18,9 +25,9 @@ kept, and blocks: exit 5.
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -35,6 +42,7 @@ from ccmove.claude.reading import (
 from ccmove.claude.state import SESSION_ID
 from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
+from ccmove.plan.placing import mode_of
 from ccmove.rewrite import history
 from ccmove.run import disk, journal, progress
 from ccmove.run.disk import Attributes
@@ -48,6 +56,7 @@ from ccmove.run.journal import (
 )
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import (
+    Content,
     Manifest,
     Recorded,
     Wrote,
@@ -86,14 +95,12 @@ def recover(
     if not is_there(layout.own):
         return None
     refuse_foreign_state(layout)
-    if not was_interrupted(
-        layout
-    ):  # known without a lock, so also where none can be made
+    # Known without a lock, so also where none can be made.
+    if not was_interrupted(layout):
         return None
     if dry_run:
-        raise UnfinishedRunError(
-            "a run was interrupted and has to be rolled back first"
-        )
+        what = "a run was interrupted and has to be rolled back first"
+        raise UnfinishedRunError(what)
     with own_lock(layout), termination_as_interrupt():
         try:
             return roll_back(layout, waiting)
@@ -106,9 +113,7 @@ def recover(
 def roll_back(
     layout: Layout, waiting: Waiting | None, *, at_once: bool = False
 ) -> str | None:
-    """Roll back an unfinished run; what was done, in words,
-    or None when there was none.
-    """
+    """Roll back an unfinished run; what was done, in words, None if there was none."""
     stayed: list[str] = []
     try:
         manifest = read_run(layout)
@@ -118,11 +123,8 @@ def roll_back(
             kept = layout.unfinished / aside
             stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
             stayed.append(f"what is left of it is in {kept}")
-    except (
-        OSError,
-        RefusedError,
-        StaleLookError,
-    ) as error:  # nothing says "nothing was done" here
+    except (OSError, RefusedError, StaleLookError) as error:
+        # Which would say that nothing was done.
         what = f"an interrupted run could not be rolled back: {describe(error)}"
         raise UnfinishedRunError(what, RECOVER, SET_ASIDE) from error
     if manifest is None:
@@ -138,14 +140,29 @@ class Way:
     noted: Noted
     places: list[Path]
 
-    def found(self) -> list[Path]:
+    def present(self) -> list[Path]:
         """Those of its places at which it is; one that is spelled in two ways once."""
-        found: list[Path] = []
+        present: list[Path] = []
         for place in self.places:
-            is_listed = place in found or any(is_respelled(place, p) for p in found)
-            if not is_listed and is_noted(place, self.noted):
-                found.append(place)
-        return found
+            if not is_noted(place, self.noted):
+                continue
+            if not any(place == p or is_respelled(place, p) for p in present):
+                present.append(place)
+        return present
+
+
+def _ways(operations: Iterable[Recorded]) -> Iterable[Way]:
+    """The way of each thing that was renamed, maybe more than once."""
+    ways: dict[Path, Way] = {}  # by where each is so far
+    for operation in operations:
+        if not isinstance(operation, Rename):
+            continue
+        path = operation.path
+        target = operation.target
+        way = ways.pop(path, Way(operation.holds, [path]))
+        way.places.append(target)
+        ways[target] = way
+    return ways.values()
 
 
 def _is_locked(operation: Recorded) -> bool:
@@ -156,9 +173,7 @@ def _is_locked(operation: Recorded) -> bool:
 
 
 class Rollback:
-    """Undoes the operations of a run in the opposite order;
-    each may have been done or not.
-    """
+    """Undoes the operations of a run that are done, in the opposite order."""
 
     def __init__(
         self, layout: Layout, manifest: Manifest, *, at_once: bool = False
@@ -285,27 +300,28 @@ class Rollback:
                 pass
 
     def _refuse_missing(self, operations: Iterable[Recorded]) -> None:
-        """Before anything is touched: saved texts,
-        and all that was renamed, are there.
+        """Before anything is touched: saved texts, and all that was renamed, are
+        there.
         """
-        ways: dict[Path, Way] = {}  # by where each thing that was renamed is
-        for op in operations:
-            if isinstance(op, Rename):
-                way = ways.pop(op.path, Way(op.holds, [op.path]))
-                way.places.append(op.target)
-                ways[op.target] = way
-            elif isinstance(op, Wrote) and op.before is not None:
-                try:
-                    read_saved(self.layout.run, op, "before")
-                except RefusedError as error:
-                    raise missing(error.message) from error
-        for way in ways.values():
-            if isinstance(way.noted, Holds) and not self._is_somewhere(way):
-                first, last = way.places[0], way.places[-1]
+        for operation in operations:
+            if isinstance(operation, Wrote) and operation.before is not None:
+                self._refuse_lost_text(operation)
+        folders: list[Way] = []
+        for way in _ways(operations):
+            noted = way.noted
+            if isinstance(noted, FolderHolds):
+                folders.append(way)
+            elif isinstance(noted, Holds) and not self._is_somewhere(way):
+                first = way.places[0]
+                last = way.places[-1]
                 raise missing(f"{first} is gone, and is not at {last} either")
-        self._refuse_other_folders(
-            [way for way in ways.values() if isinstance(way.noted, FolderHolds)]
-        )
+        self._refuse_other_folders(folders)
+
+    def _refuse_lost_text(self, wrote: Wrote) -> None:
+        try:
+            read_saved(self.layout.run, wrote, "before")
+        except RefusedError as error:
+            raise missing(error.message) from error
 
     def _is_somewhere(self, way: Way) -> bool:
         """Whether a directory is in one of its places, or was one that only the client
@@ -329,7 +345,7 @@ class Rollback:
         """A folder of the user's is renamed back only if it is the one that was
         renamed, to a place that is free or holds only what goes away from it before.
         """
-        folders = [way.found() for way in ways]
+        folders = [way.present() for way in ways]
         for way, where in zip(ways, folders, strict=True):
             first = way.places[0]
             if len(where) != 1:
@@ -382,13 +398,12 @@ class Rollback:
 
         A document may have been written there before it was renamed, by this run.
         """
-        for operation in self.manifest.operations:
-            if isinstance(operation, Wrote) and operation.ends == rename.target:
-                document = read_document(rename.target)
-                if document is None:
-                    return True
-                return sha256(document.data) != operation.after.sha256
-        return has_grown(rename.target, rename.holds)
+        target = rename.target
+        writes = [op for op in self.manifest.operations if isinstance(op, Wrote)]
+        for wrote in writes:
+            if wrote.ends == target:
+                return not _is_as_written(target, wrote)
+        return has_grown(target, rename.holds)
 
     def _make_own_parents(self, path: Path) -> None:
         """Of what came out of a backup that is gone by now."""
@@ -408,29 +423,30 @@ class Rollback:
         is killed here goes on the next time.
         """
         if is_directory(target) and is_directory(path):
-            if names_in(target) or target.is_relative_to(
-                self.layout.own
-            ):  # else not ours
-                disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
-            for name in sorted(names_in(target), key=lambda name: (name in last, name)):
-                if is_there(path / name):
-                    self._merge_back(target / name, path / name)
-                else:
-                    disk.rename_new(target / name, path / name)
-            self._remove_if_empty(target)
+            self._merge_directory_back(target, path, last)
         elif path.suffix == ".jsonl":
-            self.stayed.append(
-                f"{path} was made again meanwhile; the earlier one is {target}"
-            )
+            what = f"the earlier one is {target}"
+            self.stayed.append(f"{path} was made again meanwhile; {what}")
         else:
-            number = 0
-            while is_there(later := path.with_stem(f"{path.stem}.later{number or ''}")):
-                number += 1
+            later = _name_of_later(path)
             disk.rename_new(path, later)
             disk.rename_new(target, path)
-            self.stayed.append(
-                f"{path} was made again meanwhile; the later one is {later}"
-            )
+            what = f"the later one is {later}"
+            self.stayed.append(f"{path} was made again meanwhile; {what}")
+
+    def _merge_directory_back(self, target: Path, path: Path, last: Set[str]) -> None:
+        names = names_in(target)
+        if names or target.is_relative_to(self.layout.own):  # else it is not ours
+            disk.set_mode(path, mode_of(target))
+        names.sort(key=last.__contains__)
+        for name in names:
+            source = target / name
+            final = path / name
+            if is_there(final):
+                self._merge_back(source, final)
+            else:
+                disk.rename_new(source, final)
+        self._remove_if_empty(target)
 
     def _remove_if_empty(self, path: Path) -> None:
         try:
@@ -443,57 +459,65 @@ class Rollback:
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote."""
-        document = read_document(wrote.path)
-        if document is not None and sha256(document.data) == wrote.after.sha256:
-            disk.remove_file(wrote.path)
-        elif document is not None:
-            self.stayed.append(f"{wrote.path} has changed since, so it stays")
+        path = wrote.path
+        if _is_as_written(path, wrote):
+            disk.remove_file(path)
+        elif is_there(path):
+            self.stayed.append(f"{path} has changed since, so it stays")
 
     def _put_back(self, wrote: Wrote) -> None:
-        """A document without the run's change; what came later stays in it."""
-        assert wrote.before is not None
+        """A document without the run's change; what came later stays in it.
+
+        One that was taken away since, with our change in it, is made again.
+        """
         document = read_document(wrote.path)
         if document is not None:
-            found = document.data
-            content, named, mtime = document_back(
-                self.layout, self.layout.run, self.since, wrote, found
-            )
-            self.stayed += [
-                f"{wrote.path}: {n} has changed since, so it stays" for n in named
-            ]
-            if content != found:
-                self._write(
-                    wrote, [content], Attributes.of(os.lstat(wrote.path), mtime)
-                )
-        elif not is_there(wrote.path.parent):
-            # It may come back, with our change in it; later, a job is gone for good.
-            if self.at_once or wrote.path.parent.parent != self.layout.jobs:
-                self.gone.append(wrote.path.parent)
-        else:  # taken away since, with our change in it
+            self._take_change_out(wrote, document.data)
+            return
+        directory_of_it = wrote.path.parent
+        if is_there(directory_of_it):
             before = read_saved(self.layout.run, wrote, "before")
-            attributes = Attributes(wrote.before.mode, mtime_ns=wrote.before.mtime_ns)
-            self._write(wrote, [before], attributes)
+            self._write(wrote, [before], _attributes(wrote.before))
+            return
+        # It may come back, with our change in it; later, a job is gone for good.
+        is_of_job = directory_of_it.parent == self.layout.jobs
+        if self.at_once or not is_of_job:
+            self.gone.append(directory_of_it)
+
+    def _take_change_out(self, wrote: Wrote, now: bytes) -> None:
+        path = wrote.path
+        layout = self.layout
+        since = self.since
+        back = document_back(layout, layout.run, since, wrote, now)
+        content, named, mtime = back
+        for place in named:
+            what = f"{place} has changed since, so it stays"
+            self.stayed.append(f"{path}: {what}")
+        if content != now:
+            found = os.lstat(path)
+            attributes = Attributes.of(found, mtime)
+            self._write(wrote, [content], attributes)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
-        before = wrote.before
-        if not is_there(
-            wrote.path
-        ):  # taken away since: from its second name, as it was before
-            saved = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
-            if saved is not None:
-                with saved as file:
-                    pieces = history.rewritten(reader(file), history.Scan(before.size))
-                    self._write(
-                        wrote, pieces, Attributes(before.mode, mtime_ns=before.mtime_ns)
-                    )
+        """As it was staged; one that was taken away since comes from its second name,
+        as it was before.
+        """
+        if is_there(wrote.path):
+            if self._history is not None:
+                self._history.look_again()
+                disk.replace(self._history.path, wrote.path)
             return
-        if self._history is not None:
-            self._history.look_again()
-            disk.replace(self._history.path, wrote.path)
+        saved = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
+        if saved is None:
+            return
+        with saved as file:
+            whole = history.Scan(wrote.before.size)
+            pieces = history.rewritten(reader(file), whole)
+            self._write(wrote, pieces, _attributes(wrote.before))
 
     def _stage_history(self, operations: Iterable[Recorded]) -> None:
-        """Before the locks, since a large history takes time;
-        only its tail is left for later.
+        """Before the locks, since a large history takes time; only its tail is left for
+        later.
         """
         for wrote in operations:
             if isinstance(wrote, WroteHistory):
@@ -522,10 +546,30 @@ class Rollback:
         return wrote.path.with_name(name)
 
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
-        """Never the name of the staged file:
-        its being gone says that the write was done.
+        """Never the name of the staged file: its being gone says that the write was
+        done.
         """
         name = staged_name(self.manifest.id, wrote.number)
         fresh = wrote.path.with_name(f"{name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh
+
+
+def _is_as_written(path: Path, wrote: Wrote) -> bool:
+    document = read_document(path)
+    return document is not None and sha256(document.data) == wrote.after.sha256
+
+
+def _name_of_later(path: Path) -> Path:
+    """A free name for a file that has to make way."""
+    for number in count():
+        later = path.with_stem(f"{path.stem}.later{number or ''}")
+        if not is_there(later):
+            break
+    return later
+
+
+def _attributes(content: Content | None) -> Attributes:
+    """Those that a file had before the run."""
+    assert content is not None
+    return Attributes(content.mode, mtime_ns=content.mtime_ns)

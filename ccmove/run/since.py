@@ -93,23 +93,13 @@ class Since:
     @cached_property
     def following(self) -> PathMap:
         """NEW -> OLD for every path at which what came since goes back."""
-        decided = dict(self._decided())
-        by_new = {new: old for old, new in decided}
         back: list[Move] = []
-        staying: set[str] = set()
-        for (old, new), follows in decided.items():
-            above = _nearest_above(new, by_new)
-            if above is not None:
-                move_above = by_new[above], above
-                if decided[move_above] == follows:
-                    continue  # that move says it
+        staying = set(self.own_paths)
+        for (old, new), follows in self._decided():
             if follows:
                 back.append((new, old))
             else:
                 staying.add(new)
-        for path in self.own_paths:
-            if path not in by_new:
-                staying.add(path)
         kept = self.manifest.paths.reversed().kept
         return PathMap(tuple(back), kept | staying)
 
@@ -150,7 +140,7 @@ class Since:
     def needles(self) -> tuple[str, ...]:
         news = [new for _, new in self.manifest.moves]
         news += [move.new_path for move in self.brought.values()]
-        return PathMap(tuple((new, new) for new in _topmost(news))).needles()
+        return PathMap(tuple((new, new) for new in topmost(news))).needles()
 
     def new_path(self, path: str, session: str | None) -> str | None:
         """Where the prompt of a session that came since belongs; None: it stays."""
@@ -162,15 +152,12 @@ class Since:
         return self.following.map(path)
 
 
-def _nearest_above(path: str, folders: dict[str, str]) -> str | None:
-    """The nearest of the folders that `path` is below."""
-    for above in PurePath(path).parents:
-        if str(above) in folders:
-            return str(above)
-    return None
-
-
-def _topmost(paths: Iterable[str]) -> list[str]:
+def topmost(paths: Iterable[str]) -> list[str]:
     """Those of the paths that are below none of the others."""
-    folders = dict.fromkeys(paths, "")
-    return [path for path in folders if _nearest_above(path, folders) is None]
+    folders = dict.fromkeys(paths)
+    highest = []
+    for path in folders:
+        above = map(str, PurePath(path).parents)
+        if not any(folder in folders for folder in above):
+            highest.append(path)
+    return highest

@@ -147,7 +147,8 @@ class StagedHistory:
         """Under the lock: what was appended since the plan is carried over;
         False when nothing.
         """
-        with _opened(self.write.path) as file:
+        write = self.write
+        with _opened(write.path) as file:
             facts = os.fstat(file.fileno())
             now = Fingerprint.of(facts)
             if now == self._seen:
@@ -155,7 +156,7 @@ class StagedHistory:
             read = reader(file)
             self._refuse_other_change(read, now)
             start = self._seen.size
-            tail = history.scan(read, now.size, self.write.rule, start)
+            tail = history.scan(read, now.size, write.rule, start)
             pieces = history.rewritten(read, tail, start)
             added = b"".join(pieces)
             disk.append(self.path, added, Attributes.of(facts))

@@ -348,13 +348,15 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
     staged: dict[int, Staged] = {}
     for number, op in enumerate(plan.operations):
         name = staged_name(identifier, number)
-        path = op.path.with_name(name)
-        if isinstance(op, WriteHistory):
-            staged[number] = StagedHistory(number, op, path)
-        if isinstance(op, Write):
-            if op.before is None:
-                path = layout.run / "staged" / name
-            staged[number] = StagedDocument(number, op, path)
+        beside = op.path.with_name(name)
+        match op:
+            case WriteHistory():
+                staged[number] = StagedHistory(number, op, beside)
+            case Write(before=None):
+                made = layout.run / "staged" / name
+                staged[number] = StagedDocument(number, op, made)
+            case Write():
+                staged[number] = StagedDocument(number, op, beside)
     return staged
 
 

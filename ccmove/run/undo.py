@@ -107,7 +107,7 @@ def refuse_users(
                 f"{move.path} is in use again: {plural(len(begun), 'session')} "
                 f"{'was' if len(begun) == 1 else 'were'} begun there since",
                 run("ccmove", "list", move.path, text="what is there"),
-                again("to merge them all the same", ["--merge"]),
+                again("to merge them all the same", merge=True),
             )
         directory = state.layout.projects / move.source
         oldest = min(ages(directory, [item.name for item in begun]), default=None)

@@ -19,13 +19,20 @@ All of it goes by `plan.placing`, as in a move: nothing is ever overwritten.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.owners import session_of
 from ccmove.claude.reading import Document, is_there, sha256_of
-from ccmove.claude.state import INDEX, MEMORY, State, is_of_session, notes_among
+from ccmove.claude.state import (
+    INDEX,
+    MEMORY,
+    Item,
+    State,
+    is_of_session,
+    notes_among,
+)
 from ccmove.errors import RefusedError, run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
@@ -49,6 +56,8 @@ from ccmove.run.returning import Absent, Portion, sessions_of
 from ccmove.run.saved import as_text, document_back, following, read_note, read_saved
 from ccmove.run.since import Since
 
+Portions = dict[Path, Portion]
+
 
 class Undoing:
     """Plans the operations that bring everything back."""
@@ -64,35 +73,44 @@ class Undoing:
         self.gone = absent.sessions
         self.placer = Placer(state)
         self.tree = self.placer.tree
-        self.portions: list[Portion] = []
-        self.unmoved: list[Portion] = []  # OLD and NEW have one directory
+        self.portions = portions
         # By the directory at NEW, and by the one at OLD; the first of several.
-        self.portion_from: dict[Path, Portion] = {}
-        self.portion_to: dict[Path, Portion] = {}
+        self.portion_from: Portions = {}
+        self.portion_to: Portions = {}
+        self.whole: list[Portion] = []
+        self.parts: list[Portion] = []
+        self.emptied: set[Path] = set()  # directories at NEW that go back whole
         for portion in portions:
-            name = last_part(portion.move.new_path)
-            self.placer.came_from[portion.source] = name
-            if portion.source == portion.target:
-                self.unmoved.append(portion)
-                continue
-            self.portions.append(portion)
-            self.portion_from.setdefault(portion.source, portion)
-            self.portion_to.setdefault(portion.target, portion)
-        self.whole = [portion for portion in self.portions if portion.is_whole]
-        self.emptied = {portion.source for portion in self.whole}
+            self._sort(portion)
         self.staying_lines: dict[Path, str] = {}  # of a MEMORY.md that goes back
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
 
+    def _sort(self, portion: Portion) -> None:
+        """By place; nothing is renamed where OLD and NEW have one directory."""
+        source = portion.source
+        self.placer.came_from[source] = last_part(portion.move.new_path)
+        if portion.is_in_place:
+            return
+        self.portion_from.setdefault(source, portion)
+        self.portion_to.setdefault(portion.target, portion)
+        if portion.is_whole:
+            self.whole.append(portion)
+            self.emptied.add(source)
+        else:
+            self.parts.append(portion)
+
     def plan(self) -> None:
-        """All the operations, in such an order that each place is free by then."""
-        parts = [portion for portion in self.portions if not portion.is_whole]
+        """All the operations, in such an order that each place is free by then.
+
+        A portion that leaves a directory which goes back whole makes way for that.
+        """
         # What a directory came with leaves it last.
-        parts.sort(key=lambda portion: portion.move.kind == "rename")
+        parts = sorted(self.parts, key=lambda portion: portion.move.kind == "rename")
         self._take_changes_out()
         self._bring_out_directories()
         for portion in parts:
-            if portion.source in self.emptied:  # for the one that goes whole
+            if portion.source in self.emptied:
                 self._bring_part(portion)
         self._bring_whole_directories()
         self._bring_out_directories()
@@ -101,8 +119,7 @@ class Undoing:
                 self._bring_part(portion)
         self._bring_downloads_back()
         self._bring_notes_of_since()
-        self._bring_out_directories()
-        self._bring_out_files()
+        self._bring_out_the_rest()
         self._remove_what_was_made()
         self._rename_folders_back()
         refuse_conflicts(self.placer)
@@ -110,14 +127,14 @@ class Undoing:
     def projects(self) -> Iterator[ProjectMove]:
         """What goes back, in the words of a move."""
         for portion in self.portions:
-            is_renamed = self.tree.now(portion.target) == portion.source
             kind = "merge"
-            if portion.is_whole and is_renamed:
-                kind = "rename"
+            if portion.is_in_place:
+                kind = "same"
             elif not portion.is_whole:
                 kind = "split"
+            elif self.tree.now(portion.target) == portion.source:
+                kind = "rename"
             yield portion.back(kind)
-        yield from (portion.back("same") for portion in self.unmoved)
 
     # -- what the run did, by place
 
@@ -146,11 +163,13 @@ class Undoing:
             start = ends_of(rename.path, began)
             began.pop(rename.path, None)
             began[rename.target] = start
+        brought: dict[Path, Path] = {}
         projects = self.layout.projects
-        inside = [end for end in began if end.is_relative_to(projects)]
-        return {
-            end: began[end] for end in inside if began[end].is_relative_to(projects)
-        }
+        for end, start in began.items():
+            was_inside = start.is_relative_to(projects)
+            if was_inside and end.is_relative_to(projects):
+                brought[end] = start
+        return brought
 
     @cached_property
     def _brought_to(self) -> dict[Path, list[Path]]:
@@ -174,12 +193,13 @@ class Undoing:
         """Of each document that the run wrote; and settings and indexes that it did not
         write, in which something came since.
         """
-        for wrote in self._writes.values():
+        writes = self._writes
+        for wrote in writes.values():
             self._take_out(wrote)
-        if not any(wrote.place == "config" for wrote in self._writes.values()):
+        if self.layout.real_config_file not in writes:
             self._bring_settings_of_since()
         for portion in self.whole:
-            if portion.source / INDEX not in self._writes:
+            if portion.source / INDEX not in writes:
                 self._rewrite_index(portion)
 
     def _bring_settings_of_since(self) -> None:
@@ -187,8 +207,11 @@ class Undoing:
         if self.state.document(file) is None:
             return
         draft = self.placer.draft(file)
-        had = {own.path: own.config for own in self.manifest.own if own.config}
         back = following(self.layout, self.since)
+        had: dict[str, str] = {}
+        for own in self.manifest.own:
+            if own.config:
+                had[own.path] = own.config
         with contextlib.suppress(NotJsonError):
             draft.text = settings_of_since(draft.text, back, had)
 
@@ -296,9 +319,9 @@ class Undoing:
         """
         file = portion.source / INDEX
         final = portion.target / INDEX
-        draft = None
-        if portion.directory.index_file is not None and self.tree.has(file):
-            draft = self.placer.draft_at(file)
+        if portion.directory.index_file is None:
+            return
+        draft = self.placer.draft_at(file)
         if draft is None:
             return
         try:
@@ -318,7 +341,8 @@ class Undoing:
             return
         original = self._set_aside.get(final)
         if original is not None and not self.tree.has(final):
-            self._bring_out_index(original, final, sessions | self.gone)
+            self._forget(original, sessions | self.gone)
+            self.placer.bring(original, final)
         self.placer.add(made, file, final, 0o600)
 
     def _brought_its_index(self, portion: Portion) -> bool:
@@ -351,17 +375,11 @@ class Undoing:
             return False
         return session not in sessions_of(portion.staying)
 
-    def _bring_out_index(self, kept: Path, final: Path, outdated: Set[str]) -> None:
-        """OLD's index comes out of the backup without the entries of these sessions,
-        and joins one that is there by now.
-        """
-        if not self.tree.has(kept):
-            return
+    def _forget(self, kept: Path, sessions: Set[str]) -> None:
+        """These sessions have no entry any more in an index that comes back."""
         draft = self.placer.draft(kept)
         with contextlib.suppress(NotJsonError):
-            draft.text = index.without(draft.text, outdated)
-        self._make_parents(final)
-        self.placer.bring(kept, final)
+            draft.text = index.without(draft.text, sessions)
 
     # -- directories
 
@@ -374,29 +392,35 @@ class Undoing:
 
     def _bring_part(self, portion: Portion) -> None:
         """Sessions one by one, then the notes; what NEW had, and what stays, stays."""
-        if not self.tree.has(portion.target):
-            self.tree.make_directory(portion.target, mode_of(portion.source))
+        source = portion.source
+        target = portion.target
+        if not self.tree.has(target):
+            self.tree.make_directory(target, mode_of(source))
         self._split_index(portion)
         for item in portion.items:
-            path = portion.source / item.name
-            if path in self._brought:
-                # It may have another name beside one that NEW had.
-                final = self._brought[path]
-            elif session_of(item.name) in self.since.had:
-                continue  # a folder that both had goes back part by part
-            else:
-                final = portion.target / item.name
-            if self.tree.has(path):
-                self.placer.bring(path, final)
+            self._bring_item(portion, item)
         if portion.move.kind == "rename":  # notes came with the directory, which stays
-            for name in portion.move.notes:
-                note = portion.source / name
-                if name != INDEX and self._is_in_place(note):
-                    self._bring_note_back(note, portion.target / name)
-        for end in self._brought_to[portion.source]:
+            self._bring_notes(portion, portion.move.notes)
+        for end in self._brought_to[source]:
             start = self._brought[end]
-            if end != portion.source and start.is_relative_to(portion.target):
+            if end != source and start.is_relative_to(target):
                 self._bring_thing_back(end, start)
+
+    def _bring_item(self, portion: Portion, item: Item) -> None:
+        """A transcript, or what else is a session's.
+
+        It may have got another name, beside one that NEW had. A folder that both had
+        goes back part by part.
+        """
+        name = item.name
+        path = portion.source / name
+        final = portion.target / name
+        if path in self._brought:
+            final = self._brought[path]
+        elif session_of(name) in self.since.had:
+            return
+        if self.tree.has(path):
+            self.placer.bring(path, final)
 
     def _bring_downloads_back(self) -> None:
         """What connectors have saved: in directories of no project."""
@@ -496,36 +520,46 @@ class Undoing:
     def _bring_notes_of_since(self) -> None:
         """Notes that came since to a directory that NEW had, where they follow."""
         own_notes = {own.path: own.notes for own in self.manifest.own}
-        for portion in self.portions:
-            if portion.is_whole or not portion.follows:
-                continue
-            staying = {INDEX, *own_notes.get(portion.move.new_path, ())}
-            for name in notes_among(portion.source, portion.directory.items):
-                note = portion.source / name
-                if name not in staying and self._is_in_place(note):
-                    self._bring_note_back(note, portion.target / name)
+        for portion in self.parts:
+            if portion.follows:
+                notes = notes_among(portion.source, portion.directory.items)
+                own = own_notes.get(portion.move.new_path, ())
+                self._bring_notes(portion, [name for name in notes if name not in own])
+
+    def _bring_notes(self, portion: Portion, names: Iterable[str]) -> None:
+        """Those that are in their place; an index goes by its entries."""
+        for name in names:
+            note = portion.source / name
+            if name != INDEX and self._is_in_place(note):
+                self._bring_note_back(note, portion.target / name)
 
     # -- what was set aside, and what was made
 
     def _bring_out_directories(self) -> None:
-        """Empty ones that were there before the run are there again, the outer first."""
+        """Empty ones that were there before the run are again, the outer first."""
         for path, kept in reversed(self._set_aside.items()):
-            is_directory = self.tree.has(kept) and self.tree.is_directory(kept)
-            if is_directory and not self.tree.has(path):
-                self._make_parents(path)
-                self.placer.bring(kept, path)
+            if self.tree.has(kept) and self.tree.is_directory(kept):
+                self._bring_out(kept, path)
 
-    def _bring_out_files(self) -> None:
-        """What became one with something at NEW, where its place is free."""
+    def _bring_out_the_rest(self) -> None:
+        """What became one with something at NEW. An index joins the one that is there
+        by now, without sessions that left or were deleted.
+        """
         for path, kept in reversed(self._set_aside.items()):
-            if not self.tree.has(kept) or self.tree.is_directory(kept):
+            if not self.tree.has(kept):
                 continue
             if path.name == INDEX:
-                # Sessions that left or were deleted are in no index.
-                self._bring_out_index(kept, path, self.gone)
-            elif not self.tree.has(path):
+                self._forget(kept, self.gone)
                 self._make_parents(path)
                 self.placer.bring(kept, path)
+            else:
+                self._bring_out(kept, path)
+
+    def _bring_out(self, kept: Path, path: Path) -> None:
+        """Back to its place, if that is free."""
+        if not self.tree.has(path):
+            self._make_parents(path)
+            self.placer.bring(kept, path)
 
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""

@@ -28,12 +28,12 @@ def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Tr
     walk through.
     """
     moved = dict(plan.moved)
-    folders = dict(plan.folders)
     rewritten = {write.path for write in plan.writes}
     left_out = {str(path) for path in (*moved, *rewritten, *staged)}
+    not_looked_at = rewritten.union(dict(plan.folders))
     traces: Traces = {}
     for path, final in moved.items():
-        if path in folders or path in rewritten:
+        if path in not_looked_at:
             continue
         top = str(path)
         for file in _files_below(top, left_out):

@@ -23,8 +23,10 @@ def interruptions(points: Sequence[Point]) -> dict[str, Point]:
         i for i, p in enumerate(points) if i > committed and _gives_back_a_lock(p)
     )
     changed = _positions(points, "fsync", "run/progress")[-1]
+    # How often a process opens something depends on how many others there are.
+    reported = _positions(points, "fsync", "run/report.json")[-1]
     finished = _positions(points, "unlinkat", "ccmove/journal.json")[-1]
-    assert began < committed < released < changed < finished < len(points)
+    assert began < committed < released < changed < reported < finished < len(points)
     # The commit, and its flush, come first; after each change it is recorded.
     changes = points[committed + 2 : changed + 1]
     chosen = (
@@ -33,7 +35,7 @@ def interruptions(points: Sequence[Point]) -> dict[str, Point]:
         changes[0],
         points[released],
         changes[len(changes) // 2],
-        points[changed + 1],
+        points[reported],
         points[finished],
     )
     return dict(zip(KINDS, chosen, strict=True))

@@ -45,6 +45,8 @@ def healthy(state: StateBuilder) -> None:
             parents=True
         )  # the client makes it at every start
     state.project("moved-by-hand", cwd=str(state.code / "before"), make_folder=True)
+    settings = state.config_dir / "settings.json"
+    settings.write_text('{"cleanupPeriodDays": 36500}')  # no session is too old
 
 
 def test_nothing_is_wrong_in_a_healthy_state(state: StateBuilder) -> None:

@@ -4,13 +4,14 @@ help.
 
 import re
 
+import click
 import pytest
 
 from ccmove import __version__
-from ccmove.cli.help import EXAMPLES, MOVES
-from ccmove.cli.main import app
+from ccmove.cli.help import EXAMPLES
+from ccmove.cli.main import COMMANDS, WITH_VALUE, command_named, with_command
 from tests.support.run import run_ccmove
-from tests.support.state import StateBuilder, encoded_name
+from tests.support.state import StateBuilder
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ from tests.support.state import StateBuilder, encoded_name
     ],
 )
 def test_the_command_is_found(typed: list[str], understood: list[str]) -> None:
-    assert app.with_command(typed) == understood
+    assert with_command(typed) == understood
 
 
 def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
@@ -54,18 +55,24 @@ def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(
 ) -> None:
     text = run_ccmove("--help", state=state).out
     assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
-    for section in ("Examples", "Commands", "Options", "Exit codes"):
+    for section in ("Commands", "Options", "Advanced options"):
         assert f"\n{section}:\n" in text
     listed = re.findall(r"^  ([a-z]+) ", text.partition("Commands:")[2], re.MULTILINE)
     assert listed[:3] == ["undo", "doctor", "list"]
-    assert set(app.commands) - {"move"} <= set(listed)
+    assert set(listed) == set(COMMANDS) - {"move", "verify"}
+    doctor = run_ccmove("help", "doctor", state=state).out
+    assert "ccmove verify" in " ".join(doctor.split())
+    more = run_ccmove("help", "move", state=state).out
+    for section in ("Examples", "Exit codes"):
+        assert f"\n{section}:\n" in more
     assert "[default: 30d" in run_ccmove("help", "prune", state=state).out
     assert "[default: $CLAUDE_CONFIG_DIR" in " ".join(text.split())
     assert max(len(line) for line in text.splitlines()) <= 80
+    assert len(text.splitlines()) <= 45
     assert run_ccmove("help", state=state).out == text
 
 
-@pytest.mark.parametrize("name", list(app.commands))
+@pytest.mark.parametrize("name", list(COMMANDS))
 def test_each_command_has_two_examples_and_all_can_be_typed(
     name: str, state: StateBuilder
 ) -> None:
@@ -78,13 +85,29 @@ def test_each_command_has_two_examples_and_all_can_be_typed(
         words = (
             example.replace("~/archive", str(state.home)).partition(" |")[0].split()[1:]
         )
-        command, *rest = app.with_command(words)
-        app.commands[command].make_context(command, [w for w in rest if w != "--help"])
+        command, *rest = with_command(words)
+        rest = [word for word in rest if word != "--help"]
+        command_named(command).make_context(command, rest)
 
 
 def test_no_example_is_of_a_command_that_is_gone() -> None:
-    assert all(row[0].startswith("ccmove ") for row in MOVES)
-    assert {row[0].split()[1] for row in EXAMPLES} <= set(app.commands)
+    assert set(EXAMPLES) == set(COMMANDS)
+    for name, rows in EXAMPLES.items():
+        assert {with_command(typed.split()[1:])[0] for typed, _ in rows} <= {
+            name,
+            "undo",
+        }
+
+
+def test_the_options_with_a_value_are_known() -> None:
+    """A word after one of them is no command."""
+    options = [
+        param
+        for name in COMMANDS
+        for param in command_named(name).params
+        if isinstance(param, click.Option) and not param.is_flag
+    ]
+    assert {name for option in options for name in option.opts} == set(WITH_VALUE)
 
 
 @pytest.mark.parametrize("typed", [["-V"], ["--version"], ["list", "-V"]])
@@ -159,29 +182,6 @@ def test_a_folder_called_like_a_command_is_written_with_its_place(
     (folders.code / "restore").mkdir()
     done = run_ccmove("restore", "there", state=folders, cwd=folders.code)
     assert "there is no backup there" in done.err
-
-
-@pytest.mark.parametrize("place", ["", "projects/"])
-def test_an_encoded_name_is_answered_with_its_path(
-    place: str, state: StateBuilder
-) -> None:
-    state.project("my-app")
-    old, new = str(state.code / "my-app"), str(state.code / "new-app")
-    typed = encoded_name(old)
-    if place:
-        typed = str(state.config_dir / place / typed)
-    done = run_ccmove("-n", typed, new, "--config-dir", state.config_dir, state=state)
-    assert done.exit == 2
-    right = f"ccmove -n {old} {new} --config-dir {state.config_dir}"
-    assert hints(done.err) == [f"  -> {right}"]
-
-
-def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(
-    state: StateBuilder,
-) -> None:
-    done = run_ccmove("list", "-home-me-code-app", state=state)
-    assert done.exit == 2
-    assert hints(done.err)[0].endswith("ccmove list")
 
 
 @pytest.mark.parametrize(

@@ -35,12 +35,10 @@ def test_the_demo_shows_preview_move_verification_and_restore(
     check_golden("demo", normalised(text, state))
 
 
-def test_a_quiet_demo_says_nothing_and_leaves_nothing_behind(
-    state: StateBuilder,
-) -> None:
+def test_the_demo_leaves_nothing_behind(state: StateBuilder) -> None:
     before = snapshot(state.home)
-    done = run_ccmove("demo", "-q", state=state)
-    assert (done.exit, done.out, done.err) == (0, "", "")
+    done = run_ccmove("demo", state=state)
+    assert (done.exit, done.err) == (0, "")
     assert left_over(state) == []
     assert snapshot(state.home) == before
 
@@ -52,17 +50,12 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     assert "Your turn:" in done.out
 
 
-def test_as_json_it_is_the_result_of_its_last_command_in_its_own_state(
-    state: StateBuilder,
+@pytest.mark.parametrize("option", ["--json", "-q", "-v", "--config-dir=/x"])
+@pytest.mark.parametrize("command", [["demo"], ["completion", "bash"]])
+def test_an_option_that_would_do_nothing_is_none(
+    command: list[str], option: str, state: StateBuilder
 ) -> None:
-    before = snapshot(state.home)
-    done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
-    record = done.json()
-    assert (done.exit, done.err) == (0, "")
-    assert (record["status"], record["error"]) == ("undone", None)
-    assert record["old"].endswith(os.path.join("code", "bistro-menu"))
-    assert str(state.config_dir) not in done.out
-    assert snapshot(state.home) == before
+    assert run_ccmove(*command, option, state=state).exit == 2
 
 
 @pytest.mark.crash  # for strace

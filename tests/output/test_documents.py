@@ -11,7 +11,7 @@ import pytest
 from ccmove import TESTED_WITH, __version__
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.cli.boundary import TextWanted
-from ccmove.cli.main import ALIASES, app
+from ccmove.cli.main import ALIASES, COMMANDS, app, command_named, with_command
 from ccmove.plan.files import PLACES
 from tests.client.versions import pinned
 from tests.support.run import run_ccmove
@@ -46,15 +46,16 @@ def test_the_manual_page_names_every_command_and_option_and_nothing_that_is_gone
 ):
     page = (REPO / "man" / "ccmove.1").read_text(encoding="utf-8").replace("\\-", "-")
     assert f"ccmove {__version__}" in page
+    commands = {name: command_named(name) for name in COMMANDS}
     known = {
         option
-        for c in app.commands.values()
-        for param in c.params
+        for command in commands.values()
+        for param in command.params
         for option in param.opts
     }
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
     assert named - known <= {"--help"}
-    for name, command in app.commands.items():
+    for name, command in commands.items():
         assert f"ccmove {name}" in page, "make man"
         for param in command.params:
             for option in param.opts if param.param_type_name == "option" else ():
@@ -69,27 +70,38 @@ def test_version_names_the_clients_that_the_tests_drive(state: StateBuilder) -> 
     ]
 
 
-def tree_of(page: str) -> list[str]:
-    """The modules in the tree of the page, in its order, as paths below `ccmove`."""
+def tree_of(page: str) -> dict[str, list[str]]:
+    """The modules of each room in the tree of the page; the package's own under ''."""
     block = page.partition("```\nccmove/\n")[2].partition("```")[0]
-    found, package = [], ""
+    rooms: dict[str, list[str]] = {"": []}
+    room = ""
     for line in block.splitlines():
-        indent, name = len(line) - len(line.lstrip()), line.split()[0]
-        if name.endswith("/"):
-            package = name
+        words = line.split()
+        if words[0].endswith("/"):
+            room = words[0]
+            rooms[room] = []  # the rest of the line says what it is for
+        elif line.startswith("     "):
+            rooms[room] += words
         else:
-            found.append(name if indent == 2 else package + name)
-    return found
+            rooms[""] += words
+    return rooms
 
 
-def test_the_architecture_page_names_every_module_in_the_order_of_their_imports() -> (
+def test_the_architecture_page_names_every_module_and_the_rooms_in_their_order() -> (
     None
 ):
-    named = tree_of((REPO / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    rooms = tree_of((REPO / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    named = {f"{room}{name}.py" for room, names in rooms.items() for name in names}
     modules = {path.relative_to(REPO / "ccmove").as_posix() for path in MODULES}
-    assert sorted(named) == sorted(name for name in modules if "__init__" not in name)
-    rooms = dict.fromkeys(name.partition("/")[0].removesuffix(".py") for name in named)
-    assert tuple(room for room in rooms if room != "__main__") == ROOMS
+    assert named == {name for name in modules if "__init__" not in name}
+    packages = tuple(room.rstrip("/") for room in rooms if room)
+    assert packages == tuple(room for room in ROOMS if room in packages)
+
+
+def test_the_tree_of_the_architecture_page_fits_on_a_screen() -> None:
+    page = (REPO / "docs" / "architecture.md").read_text(encoding="utf-8")
+    block = page.partition("```\nccmove/\n")[2].partition("```")[0]
+    assert len(block.splitlines()) < 40
 
 
 def test_the_architecture_page_names_no_file_that_is_gone() -> None:
@@ -104,15 +116,17 @@ def test_the_architecture_page_names_no_file_that_is_gone() -> None:
         assert (REPO / "ccmove" / f"{name}.py").is_file(), name
 
 
-def test_every_place_that_is_rewritten_is_in_the_tables() -> None:
-    for page in ("README.md", "docs/claude-state.md"):
-        text = (REPO / page).read_text(encoding="utf-8")
-        for place in PLACES:
-            assert f"`$C/{place.pattern}`" in text, page
-        for name in PROJECT_FILES:
-            assert (
-                f"`<repo>/{re.sub('settings.*json', 'settings*.json', name)}`" in text
-            ), page
+def test_every_place_that_is_rewritten_is_in_the_table() -> None:
+    text = (REPO / "docs/claude-state.md").read_text(encoding="utf-8")
+    for place in PLACES:
+        assert f"`$C/{place.pattern}`" in text
+    for name in PROJECT_FILES:
+        spelled = re.sub("settings.*json", "settings*.json", name)
+        assert f"`<repo>/{spelled}`" in text
+
+
+def test_the_readme_is_short() -> None:
+    assert len((REPO / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_every_command_in_the_readme_is_one() -> None:
@@ -123,10 +137,11 @@ def test_every_command_in_the_readme_is_one() -> None:
     assert len(typed) > 15
     for line in typed:
         if re.match("[a-z]", line):
-            assert line.split()[0] in {*app.commands, *ALIASES}
-        name, *rest = app.with_command(line.split())
+            assert line.split()[0] in {*COMMANDS, *ALIASES}
+        name, *rest = with_command(line.split())
+        command = command_named(name) if name in COMMANDS else app
         with contextlib.suppress(TextWanted):
-            app.commands.get(name, app).make_context(name, rest)
+            command.make_context(name, rest)
 
 
 @pytest.mark.parametrize(

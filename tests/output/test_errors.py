@@ -4,55 +4,59 @@ import errno
 
 import pytest
 
-from ccmove.errors import (
-    CommandLine,
-    Hint,
-    LinkError,
-    again,
-    in_words,
-    look_at,
-    run,
-    system_error,
+from ccmove.commands.options import (
+    DoctorOptions,
+    ListOptions,
+    MoveOptions,
+    PruneOptions,
+    RecoverOptions,
+    UndoOptions,
 )
+from ccmove.errors import LinkError, system_error
+from ccmove.hints import Asked, Hint, again, ask, in_words, look_at, run
 from tests.support.hints import hint_of
 
-TYPED = CommandLine(options=(("--dry-run",),), arguments=("/old", "/new"))
-LISTED = CommandLine(("list",), (("--sort", "size"),), ("old",))
-# A hint, what was typed, and the command; `elsewhere` another config directory was
+MOVED = MoveOptions(dry_run=True, arguments=("/old", "/new"))
+LISTED = ListOptions(sort="size", arguments=("old",))
+# A hint, what was asked, and the command; `elsewhere` another config directory was
 # given.
-HINTS = {
-    "a sentence": (Hint("just so"), TYPED, ""),
-    "a command": (run("ccmove", "list"), TYPED, "ccmove list"),
-    "quoted": (run("mv", "a b", "c", text="rename it"), TYPED, "mv 'a b' c"),
-    "a look": (look_at("/x"), TYPED, "ls -ld /x"),
-    "again": (again(), TYPED, "ccmove --dry-run /old /new"),
+HINTS: dict[str, tuple[Hint, Asked | None, str]] = {
+    "a sentence": (Hint("just so"), MOVED, ""),
+    "a command": (run("ccmove", "list"), MOVED, "ccmove list"),
+    "quoted": (run("mv", "a b", "c", text="rename it"), MOVED, "mv 'a b' c"),
+    "a look": (look_at("/x"), MOVED, "ls -ld /x"),
+    "again": (again(), MOVED, "ccmove --dry-run /old /new"),
     "with more": (
-        again("to merge", ["--only"]),
-        TYPED,
-        "ccmove --only --dry-run /old /new",
+        again("to merge", merge=True),
+        MOVED,
+        "ccmove --dry-run --merge /old /new",
     ),
     "with what is there already": (
-        again(option=["--dry-run"]),
-        TYPED,
-        "ccmove --dry-run /old /new",
+        again(merge=True),
+        UndoOptions(merge=True),
+        "ccmove undo --merge",
+    ),
+    "with what the command has not": (
+        again(merge=True),
+        LISTED,
+        "ccmove list --sort size old",
     ),
     "with another": (
-        again(instead={"/old": "/older"}),
-        TYPED,
-        "ccmove --dry-run /older /new",
-    ),
-    "with less": (again(without=["--dry-run"]), TYPED, "ccmove /old /new"),
-    "relative": (
-        again(instead={"/old": "/older"}),
+        again(instead=("old", "/older")),
         LISTED,
         "ccmove list --sort size /older",
     ),
+    "with what was not typed": (
+        again(instead=("x", "y")),
+        MOVED,
+        "ccmove --dry-run /old /new",
+    ),
     "a folder, no option": (
         again(),
-        CommandLine(arguments=("a", "-my")),
+        MoveOptions(arguments=("a", "-my")),
         "ccmove -- a -my",
     ),
-    "standard input": (again(), CommandLine(arguments=("-",)), "ccmove -"),
+    "standard input": (again(), MoveOptions(from_file="-"), "ccmove --from-file -"),
     "nothing typed": (again("then"), None, "ccmove OLD NEW"),
     "elsewhere: a sentence": (Hint("just so"), None, ""),
     "elsewhere: ours": (
@@ -65,21 +69,59 @@ HINTS = {
         None,
         "ccmove --config-dir D",
     ),
-    "elsewhere: typed": (
+    "elsewhere: asked": (
         again(),
         LISTED,
         "ccmove --config-dir '/my c' list --sort size old",
     ),
     "elsewhere: not ours": (run("ls", "-ld", "/x"), None, "ls -ld /x"),
 }
+# Every option of every command that has some.
+IN_FULL = {
+    "ccmove --config-dir D --dry-run --move-folder --only --merge --yes --settings "
+    "--desktop --hash --allow-live --skip-path-check --json --quiet --verbose a b": (
+        MoveOptions(
+            dry_run=True,
+            move_folder=True,
+            only=True,
+            merge=True,
+            yes=True,
+            settings=True,
+            desktop=True,
+            hash=True,
+            allow_live=True,
+            skip_path_check=True,
+            config_dir="D",
+            json=True,
+            quiet=True,
+            verbose=True,
+            arguments=("a", "b"),
+        )
+    ),
+    "ccmove undo --dry-run --merge --hash --allow-live 3f9c": UndoOptions(
+        dry_run=True, merge=True, hash=True, allow_live=True, arguments=("3f9c",)
+    ),
+    "ccmove recover --set-aside": RecoverOptions(set_aside=True),
+    "ccmove prune --dry-run --keep 0 --older-than 2d": PruneOptions(
+        dry_run=True, keep=0, older_than="2d"
+    ),
+    "ccmove list --missing --sort used": ListOptions(missing=True, sort="used"),
+    "ccmove doctor --fix --yes --plan --search a --search b x": DoctorOptions(
+        fix=True, yes=True, plan=True, search=("a", "b"), arguments=("x",)
+    ),
+}
+
+
+@pytest.mark.parametrize("typed", IN_FULL)
+def test_options_print_themselves_as_they_are_typed(typed: str) -> None:
+    assert in_words(ask(IN_FULL[typed])) == ("", typed)
 
 
 @pytest.mark.parametrize("what", HINTS)
-def test_a_hint_in_words(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir("/")
-    hint, typed, command = HINTS[what]
+def test_a_hint_in_words(what: str) -> None:
+    hint, asked, command = HINTS[what]
     config_dir = "/my c" if what.startswith("elsewhere") else None
-    assert in_words(hint, typed, config_dir) == (hint.text, command)
+    assert in_words(hint, asked, config_dir) == (hint.text, command)
 
 
 def test_all_hints_of_an_error_are_said() -> None:

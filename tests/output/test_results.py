@@ -41,6 +41,8 @@ SHARED = (
 )
 # OLD and NEW have the same encoded name.
 SAME_NAME = (project("my_app", sessions=1, index=True), folder("OLD"))
+# Its sessions are older than any that Claude Code keeps.
+OLD_SESSIONS = (project("my-app", sessions=2, make_folder=True),)
 WITH_FOLDER = (project("my-app", sessions=1, make_folder=True),)
 
 
@@ -105,6 +107,7 @@ CASES = {
     "backups_prune_preview": typed("prune --keep 0 --dry-run", *AND_BACK),
     "backups_none": typed("backups"),
     "recover_nothing": typed("recover"),
+    "doctor_old_sessions": typed("doctor", *OLD_SESSIONS),
 }
 
 

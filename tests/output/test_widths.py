@@ -11,7 +11,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from ccmove.cli.boundary import Call, answer, show
+from ccmove.cli.boundary import Call, find_answer
+from ccmove.cli.demo import play
 from ccmove.cli.main import app
 from ccmove.errors import CcmoveError
 from ccmove.report.console import Printer
@@ -61,10 +62,9 @@ def shown(words: list[str]) -> Show:
     """What the command says, at any width; it is done once."""
     call = Call(words, Printer(verbose="-v" in words))
     try:
-        result = answer(app, call)
+        return find_answer(app, call).show
     except CcmoveError as error:
-        result = call.failure(error)
-    return lambda printer: show(result, printer)
+        return call.failure(error).show
 
 
 def rows(say: Show, width: int) -> list[str]:
@@ -98,7 +98,7 @@ def test_a_move_and_its_preview_fit(crowded: StateBuilder, options: list[str]) -
 
 def test_the_demo_fits(crowded: StateBuilder) -> None:
     for width in (40, 50, 63, 80, 101, 130):
-        said = rows(lambda printer: answer(app, Call(["demo"], printer)), width)
+        said = rows(play, width)
         wide = [row for row in said if cell_len(row.rstrip()) > width]
         assert [row for row in wide if not COMMAND.match(row)] == []
 
@@ -150,6 +150,8 @@ def test_a_list_has_fewer_columns_on_a_narrow_terminal(crowded: StateBuilder) ->
 def test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_do(
     crowded: StateBuilder,
 ) -> None:
+    settings = crowded.config_dir / "settings.json"
+    settings.write_text('{"cleanupPeriodDays": 36500}')  # else a note comes last
     said = [row.rstrip() for row in rows(shown(["list"]), 130)]
     parent = next(
         n

@@ -76,6 +76,11 @@ SHAPES = {
         had=("aa", "bb"),
         since={"cc": "bb", "bb": "aa"},
     ),
+    "a move below another one": Shape(
+        moves=(("aa", "bb"), ("xx", "bb/lib")),
+        had=("aa", "xx"),
+        since={"bb": "aa", "bb/lib": "xx"},
+    ),
     "two into one": Shape(
         moves=(("aa", "nn"), ("bb", "nn")),
         had=("aa", "bb"),

@@ -3,13 +3,14 @@
 import os
 from pathlib import Path
 
-from ccmove.errors import CcmoveError, CommandLine, in_words
+from ccmove.errors import CcmoveError
+from ccmove.hints import Asked, in_words
 
 
-def hint_of(error: CcmoveError, typed: CommandLine | None = None) -> str:
+def hint_of(error: CcmoveError, asked: Asked | None = None) -> str:
     """All hints of an error, one a line."""
     return "\n".join(
-        ": ".join(filter(None, in_words(hint, typed))) for hint in error.hints
+        ": ".join(filter(None, in_words(hint, asked))) for hint in error.hints
     )
 
 

@@ -157,7 +157,6 @@ tests/inspect/test_growth.py
 """,
     WORDS: """
 tests/output/test_errors.py::test_a_hint_in_words
-tests/output/test_command_line.py::test_an_encoded_name_is_answered_with_its_path
 tests/output/test_errors.py::test_all_hints_of_an_error_are_said
 tests/output/test_errors.py::test_what_the_system_refused_has_advice
 tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today

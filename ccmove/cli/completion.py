@@ -1,0 +1,113 @@
+"""What a shell offers at TAB."""
+
+import contextlib
+import os
+import re
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ZshComplete,
+)
+
+from ccmove.claude.layout import Layout, find_layout, size_of
+from ccmove.claude.owners import folder_exists
+from ccmove.claude.state import State
+from ccmove.run.backups import all_backups
+from ccmove.text import printable
+
+SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
+# A shell that asks how a word goes on sets this to SHELL_complete.
+ASKING = "_CCMOVE_COMPLETE"
+Items = list[CompletionItem[str]]
+
+
+class Bash(BashComplete):
+    """click's script reads away one backslash of two,
+    and the line needs the other one.
+    """
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        quoted = re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", item.value)
+        return f"{item.type},{quoted}"
+
+
+SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+
+
+def known_projects(
+    context: click.Context, _: click.Parameter | None, incomplete: str
+) -> Items:
+    """Known projects that begin so, or whose folder's name does; missing ones first.
+
+    With no match the shell offers folders: everything in one may be moved at once.
+    """
+    items = []
+    # A traceback in the middle of a prompt helps nobody.
+    with contextlib.suppress(Exception):
+        layout = _layout(context)
+        has_time = size_of(layout.history) < SLOW_HISTORY
+        known = State(layout).known_paths(history=has_time)
+        begin = os.path.expanduser(incomplete)
+        gone, there = [], []
+        for path in sorted(known):
+            if not _is_offered(path, begin):
+                continue
+            if folder_exists(path) is False:
+                gone.append(_item(path, incomplete, "folder gone"))
+            else:
+                there.append(_item(path, incomplete, "folder exists"))
+        items = gone + there
+    return items or folders(context, _, incomplete)
+
+
+def _is_offered(path: str, begin: str) -> bool:
+    if printable(path) != path:  # the terminal would act on it; it has to be typed
+        return False
+    if os.path.isabs(begin):
+        return path.startswith(begin)
+    return os.sep not in begin and os.path.basename(path).startswith(begin)
+
+
+def _item(path: str, incomplete: str, about: str) -> CompletionItem[str]:
+    if incomplete.startswith("~/"):
+        path = path.replace(os.path.expanduser("~/"), "~/", 1)
+    return CompletionItem(path, help=about)
+
+
+def old_or_new(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
+    """OLD is a known project, NEW a folder."""
+    if context.params.get("arguments"):
+        return folders(context, _, incomplete)
+    return known_projects(context, _, incomplete)
+
+
+def _layout(context: click.Context) -> Layout:
+    chosen = context.params.get("config_dir")
+    return find_layout(os.path.expanduser(chosen) if chosen else None, os.environ)
+
+
+def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> Items:
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
+    """IDs of the backups, the newest first, what was already undone last."""
+    undone, items = [], []
+    with contextlib.suppress(Exception):
+        for backup in reversed(all_backups(_layout(context))):
+            manifest = backup.manifest
+            if manifest is None or incomplete not in backup.id:
+                continue
+            (old, new), *rest = manifest.moves
+            about = f"{manifest.kind} {old} -> {new}"
+            if rest:
+                about += " and more"
+            item = CompletionItem(backup.id, help=printable(about))
+            if backup.stands:
+                items.append(item)
+            else:
+                undone.append(item)
+    return items + undone

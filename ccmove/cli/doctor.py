@@ -1,0 +1,275 @@
+"""`ccmove doctor` and `verify`: what is wrong, and how to fix it."""
+
+import os
+from dataclasses import replace
+from functools import partial
+
+import click
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.naming import possible_names
+from ccmove.cli import options
+from ccmove.cli.boundary import Answer, Call, text_answer
+from ccmove.cli.completion import known_projects
+from ccmove.cli.options import flag
+from ccmove.cli.questions import confirm, prompt
+from ccmove.commands.move import move
+from ccmove.commands.options import DoctorOptions, MoveOptions, VerifyOptions
+from ccmove.commands.paths import Pair, at_or_below, find_subject
+from ccmove.errors import RefusedError, UsageError
+from ccmove.hints import ask, in_one_line, in_words
+from ccmove.inspect.findings import Examination, Finding, examine
+from ccmove.inspect.survey import Survey
+from ccmove.report.console import Printer
+from ccmove.report.doctor import (
+    Repair,
+    candidate_lines,
+    show_examination,
+    show_repair,
+)
+from ccmove.run.rollback import recover
+from ccmove.text import plural, printable
+
+Choices = list[tuple[Finding, str]]  # each with its new path
+LEAVE, SKIP_REST, QUIT = "n", "s", "q"
+LETTERS = {LEAVE: LEAVE, SKIP_REST: SKIP_REST, QUIT: QUIT}
+OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
+# Findings of these kinds make data inconsistent; all others are harmless.
+FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
+
+
+@options.command("doctor", *options.WITH_DETAILS)
+@options.words(metavar="[SUBJECT]...", shell_complete=known_projects)
+@flag("--fix", help="Ask where each lost project is now, then move them.")
+@flag("-y", "--yes", help="Don't ask; fix only what is certain.")
+@flag("--plan", help="Print the moves as OLD<TAB>NEW, for --from-file.")
+@click.option(
+    "--search",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Also look in DIR for folders that are gone; may be repeated.",
+)
+def doctor_command(
+    call: Call, arguments: tuple[str, ...], search: tuple[str, ...], **flags: bool
+) -> Answer:
+    """Find lost projects and stale entries, and how to fix each.
+
+    SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
+    The exit code is 1 if something is wrong. For scripts `ccmove verify` tells only
+    whether the data is consistent.
+    """
+    config_dir = call.printer.config_dir
+    asked = DoctorOptions(
+        arguments=arguments, search=search, config_dir=config_dir, **flags
+    )
+    asked = call.asks(asked)
+    with_fix = ask(replace(asked, fix=True))
+    if asked.yes and not asked.fix:
+        raise UsageError("--yes needs --fix", with_fix)
+    if asked.plan and (asked.fix or asked.json):
+        raise UsageError("--plan goes with neither --fix nor --json")
+    bar = call.progress()
+    survey = Survey(call.find_layout(), bar)
+    tick = partial(bar, "lost")
+    everything = examine(survey, call.printer.typed, search, tick)
+    bar.close()
+    names = _names(everything, arguments)
+    examination = _about(everything, names)
+    if asked.plan:
+        return text_answer(_plan(examination))
+    if asked.fix:
+        repair = _fix(call, examination, asked)
+        return Answer(partial(show_repair, repair), repair.exit_code)
+    _, command = in_words(with_fix)
+    show = partial(show_examination, examination, fix=command)
+    return Answer(show, examination.exit_code)
+
+
+def _plan(examination: Examination) -> str:
+    """The moves that are certain or likely; not what fits in no line."""
+    lines = ""
+    for finding in examination.findings:
+        if finding.can_be_asked and finding.best is not None:
+            old, new = finding.subject, finding.best.path
+            if old.isprintable() and new.isprintable():
+                lines += f"{old}\t{new}\n"
+    return lines
+
+
+def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
+    """Roll back an interrupted run, first and alone: everything else may look
+    different then. Else move what is lost.
+    """
+    layout = examination.survey.layout
+    lost = []
+    certain: Choices = []
+    for finding in examination.findings:
+        if finding.kind == "interrupted-run":
+            question = f"{finding.what}. Roll it back?"
+            if not asked.yes and not confirm(question, default=True):
+                return Repair(layout.config_dir, examination.findings)
+            return _roll_back(call, layout, asked)
+        if finding.can_be_asked:
+            lost.append(finding)
+            if finding.sure is not None:
+                certain.append((finding, finding.sure.path))
+    if asked.yes:
+        return _repair(call, examination, certain)
+    answers = _ask(lost, call.printer.on_stderr())
+    return _repair(call, examination, answers)
+
+
+def _roll_back(call: Call, layout: Layout, asked: DoctorOptions) -> Repair:
+    rolled_back = recover(layout, call.progress())
+    look_again = ask(asked, "look again to see what else there is")
+    notes = (in_one_line(look_again),)
+    return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
+
+
+def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
+    """Make all chosen moves in one transaction;
+    what would be refused is left out and named.
+    """
+    layout = examination.survey.layout
+    subjects = {finding.subject for finding in examination.findings}
+    notes, pairs = [], []
+    for finding, new in choices:
+        old = finding.subject
+        pair = Pair(old, new, old)
+        asked = MoveOptions(arguments=(old, new), dry_run=True)
+        try:
+            move(layout, [pair], asked)
+        except RefusedError as error:
+            notes.append(f"{error.message}: {call.printer.typed(old, new)}")
+        else:
+            pairs.append(pair)
+            subjects -= at_or_below(old, subjects)
+    result = None
+    if pairs:
+        result = move(layout, pairs, MoveOptions(), call.progress())
+    left = tuple(
+        finding for finding in examination.findings if finding.subject in subjects
+    )
+    return Repair(layout.config_dir, left, result, notes=tuple(notes))
+
+
+def _ask(lost: list[Finding], screen: Printer) -> Choices:
+    """Where each lost project is now;
+    nothing at all unless the whole list is confirmed.
+    """
+    choices: Choices = []
+    for number, finding in enumerate(lost, 1):
+        answer = _ask_where(finding, f"[{number}/{len(lost)}] ", screen)
+        if answer == QUIT:
+            return []
+        if answer == SKIP_REST:
+            break
+        if answer != LEAVE:
+            choices.append((finding, answer))
+    if not choices:
+        return []
+    screen.lines([("", f"  {lost.subject} -> {new}")] for lost, new in choices)
+    question = f"Apply {plural(len(choices), 'move')}?"
+    return choices if confirm(question, default=True) else []
+
+
+def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
+    """A folder, or one of the letters; a closed input quits."""
+    most, *_ = finding.what.split(", ")  # its sessions, if there are any
+    question = f"{number}{finding.subject} is gone ({most}). Where is it now?"
+    screen.lines([[("bold", question)]])
+    answers = dict(LETTERS)
+    for place, candidate in enumerate(finding.candidates, 1):
+        lines = candidate_lines(candidate, f"  {place}  ")
+        screen.lines(lines)
+        answers[str(place)] = candidate.path
+
+    def check(typed: str) -> str:
+        if typed in answers:
+            return answers[typed]
+        path = os.path.realpath(os.path.expanduser(typed))
+        if os.path.isdir(path):
+            return path
+        what = f"{printable(typed)} is neither a number above nor a folder"
+        raise click.UsageError(what)
+
+    how = "  number or path (n: leave it, s: skip the rest, q: quit)"
+    default = LEAVE
+    if finding.best is not None:
+        default = "1"
+    return prompt(how, default=default, check=check) or QUIT
+
+
+@options.command("verify", *options.WITH_DETAILS)
+@options.one_word(metavar="[PATH]", shell_complete=known_projects)
+def verify_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+    """Check that Claude Code's data for PATH (default: all projects) is consistent.
+
+    The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
+    """
+    call.asks(VerifyOptions(arguments=arguments))
+    survey = Survey(call.find_layout(), call.progress())
+    examination = examine(survey, call.printer.typed, None)
+    names = _names(examination, arguments)
+    failures, notes = [], []
+    for finding in _about(examination, names).findings:
+        is_failure = finding.kind in FAILURES
+        if is_failure and not _is_of_others(finding, names, survey):
+            failures.append(finding)
+        else:
+            notes.append(finding)
+    verdict = replace(
+        examination,
+        findings=tuple(failures),
+        harmless=tuple(notes),
+        verified=tuple(sorted(names.intersection(survey.by_path))),
+    )
+    show = partial(show_examination, verdict)
+    return Answer(show, verdict.exit_code)
+
+
+def _is_of_others(finding: Finding, names: set[str], survey: Survey) -> bool:
+    """Whether it is about a project directory, and none of these has to do with it."""
+    is_directory = os.path.dirname(finding.subject) == str(survey.layout.projects)
+    return is_directory and not _is_about(finding, names)
+
+
+def _about(examination: Examination, names: set[str]) -> Examination:
+    """What is wrong with these; what concerns every project is always there."""
+    findings = [
+        finding
+        for finding in examination.findings
+        if finding.kind in OF_ALL or _is_about(finding, names)
+    ]
+    return replace(examination, findings=tuple(findings))
+
+
+def _is_about(finding: Finding, names: set[str]) -> bool:
+    return not names.isdisjoint((finding.subject, *finding.names))
+
+
+def _names(examination: Examination, subjects: tuple[str, ...]) -> set[str]:
+    """The names of these subjects, each of which must be known: a path with all below
+    it, a name, a session. With those of the projects that hold such a session, and of
+    the projects' directories; without subjects, of everything.
+    """
+    survey = examination.survey
+    sessions = survey.places_of_sessions
+    known = {*survey.by_path, *survey.directories, *sessions}
+    for finding in examination.findings:
+        known.add(finding.subject)
+        known.update(finding.names)
+    names = set[str]()
+    for typed in subjects:
+        names |= find_subject(typed, known, survey.by_path)
+    if not subjects:
+        names = known
+    holding = set[str]()  # directories with one of the sessions
+    for session in names.intersection(sessions):
+        holding.update(sessions[session])
+    for path, project in survey.by_path.items():
+        directories = project.directories
+        if path in names or holding.intersection(directories):
+            names |= {path, *directories, *possible_names(path)}
+    return names

@@ -1,0 +1,73 @@
+"""`ccmove list`: every project that Claude Code knows."""
+
+from collections.abc import Callable
+from functools import partial
+
+import click
+
+from ccmove.cli import options
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import known_projects
+from ccmove.cli.options import flag
+from ccmove.commands.options import USUAL_SORT, ListOptions
+from ccmove.commands.paths import find_subject
+from ccmove.inspect.survey import Project, Survey
+from ccmove.report.listing import Listing, show_list
+
+
+def _path(project: Project) -> tuple[bool, list[str]]:
+    return project.path is None, (project.path or "").split("/")
+
+
+def _last_used(project: Project) -> int:
+    return -(project.last_used or 0)
+
+
+def _sessions(project: Project) -> int:
+    return -project.sessions
+
+
+def _size(project: Project) -> int:
+    return -project.bytes
+
+
+SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
+    "path": _path,
+    "used": _last_used,
+    "sessions": _sessions,
+    "size": _size,
+}
+
+
+@options.command("list", *options.WITH_DETAILS)
+@options.one_word(metavar="[PATH]", shell_complete=known_projects)
+@click.option(
+    "--sort",
+    type=click.Choice(list(SORTS)),
+    default=USUAL_SORT,
+    help="By path; or the last used, the most sessions, the largest first.",
+)
+@flag("--missing", help="Only projects whose folder is gone.")
+def list_command(
+    call: Call, arguments: tuple[str, ...], sort: str, missing: bool
+) -> Answer:
+    """List all projects Claude Code knows, or those in PATH.
+
+    The exit code is 3 if Claude Code has no data for PATH.
+    """
+    asked = ListOptions(arguments=arguments, sort=sort, missing=missing)
+    call.asks(asked)
+    survey = Survey(call.find_layout(), call.progress())
+    paths = set(survey.by_path)
+    projects = []
+    for typed in arguments:
+        paths = find_subject(typed, paths, paths)
+    for project in survey.projects:
+        if arguments and project.path not in paths:
+            continue
+        if missing and project.exists is not False:
+            continue
+        projects.append(project)
+    projects.sort(key=SORTS[sort])
+    listing = Listing(survey, tuple(projects))
+    return Answer(partial(show_list, listing))
