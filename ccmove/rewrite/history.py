@@ -15,7 +15,7 @@ import struct
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
@@ -61,6 +61,8 @@ class Prompt(NamedTuple):
 class Rule(Protocol):
     """Which prompts get another path."""
 
+    by_session: ClassVar[bool]  # prompts of one path may go to several
+
     @property
     def needles(self) -> tuple[str, ...]:
         """Strings of which every path that changes contains one."""
@@ -74,6 +76,7 @@ class ByPath:
     """The rule of a move: prompts follow their path."""
 
     paths: PathMap
+    by_session: ClassVar[bool] = False
 
     @property
     def needles(self) -> tuple[str, ...]:
@@ -180,7 +183,8 @@ def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -
     swaps: dict[tuple[bytes, str | None], Swap | None] = {}
     staying: set[bytes] = set()
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
-        key = prompt.project, prompt.session
+        session = prompt.session if rule.by_session else None
+        key = prompt.project, session
         if key not in swaps:
             swaps[key] = _swap_by(rule, prompt)
         swap = swaps[key]
