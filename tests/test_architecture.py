@@ -19,7 +19,8 @@ PACKAGE = Path(__file__).parents[1] / "ccmove"
 ROOMS = ("system", "text", "hints", "errors", "rewrite", "claude", "plan", "run", "inspect",
          "report", "commands", "api", "cli")  # fmt: skip
 LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
-LATER = {"ccmove.cli.find"}  # most moves name both paths
+# Most moves name both paths, and few end in a bug.
+LATER = {"ccmove.cli.find", "importlib.metadata"}
 # What a move of two paths has no use for: doctor, list, the search for lost folders.
 NOT_FOR_A_MOVE = {
     *LAZY,

@@ -125,37 +125,55 @@ def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
-    """What fixes the worktrees of the folder after this move;
+@dataclass(frozen=True, slots=True)
+class WorktreeRepair:
+    """What git has to repair between a repository and its worktrees."""
+
+    what: str
+    command: tuple[str, ...]
+
+
+def find_repair(folder: Path, paths: PathMap) -> WorktreeRepair | None:
+    """What this move broke between the folder and its worktrees, or its repository;
     None when nothing is broken.
     """
     record = _gitdir(folder)
     if record is None:
-        return _repair_from_repository(folder, paths)
+        return _repair_of_repository(folder, paths)
     # It is itself a worktree: its repository knows the old place.
     if not paths.named_in(_text(record / "gitdir")):
         return None
-    return _command(record.parent.parent.parent, str(folder))
+    repository = record.parent.parent.parent
+    what = f"the repository {repository} still points to this worktree at its old path"
+    return WorktreeRepair(what, _command(repository, str(folder)))
 
 
-def _repair_from_repository(folder: Path, paths: PathMap) -> list[str] | None:
-    """The same for the repository: its worktrees moved along, or know its old place."""
-    moved = []
-    is_broken = False
+def _repair_of_repository(folder: Path, paths: PathMap) -> WorktreeRepair | None:
+    """The same for the repository: its worktrees moved along, or are elsewhere, and
+    know its old place.
+    """
+    moved: list[str] = []
+    elsewhere: list[str] = []
     for record in sorted(folder.glob(".git/worktrees/*/gitdir")):
-        worktree = record.parent / _text(record)  # its file .git
-        new = paths.map(str(worktree.parent))
+        file = record.parent / _text(record)  # the worktree's .git
+        new = paths.map(str(file.parent))
         if new is not None:
             moved.append(new)
-        elif paths.named_in(_text(worktree)):
-            is_broken = True
-    if not moved and not is_broken:
+        elif paths.named_in(_text(file)):
+            elsewhere.append(str(file.parent))
+    moved = list(filter(os.path.isdir, moved))
+    worktrees = moved + elsewhere
+    if not worktrees:
         return None
-    return _command(folder, *filter(os.path.isdir, moved))
+    what = f"{len(worktrees)} worktrees still point"
+    if len(worktrees) == 1:
+        what = f"the worktree {worktrees[0]} still points"
+    command = _command(folder, *moved)
+    return WorktreeRepair(f"{what} to the repository at its old path", command)
 
 
-def _command(repository: str | Path, *worktrees: str) -> list[str]:
-    return ["git", "-C", str(repository), "worktree", "repair", *worktrees]
+def _command(repository: str | Path, *worktrees: str) -> tuple[str, ...]:
+    return "git", "-C", str(repository), "worktree", "repair", *worktrees
 
 
 def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
@@ -166,11 +184,12 @@ def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
     folders += filter(paths.reversed().covers, projects)
     for folder in dict.fromkeys(folders):
         try:
-            command = repair_command(Path(folder), paths)
+            needed = find_repair(Path(folder), paths)
+            if needed is None:
+                continue
+            command = needed.command
         except OSError:  # the move is done by now: no failure here may say otherwise
             command = _command(folder)
-        if command is None:
-            continue
         answer = ask(folder, *command[1:], timeout=REPAIRING)
         if answer is None:
             yield run(*command, text="git's worktrees could not be repaired; run")

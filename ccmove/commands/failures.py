@@ -32,8 +32,20 @@ def as_our_own(error: BaseException, layout: Layout | None) -> CcmoveError:
         return system_error(error)
     return CcmoveError(
         f"this is a bug in ccmove: {what}; everything is as it was",
-        again(f"please report it, with what this prints when {DEBUG}=1 is set"),
+        f"please report it: {_where_to_report()}",
+        again(f"with what this prints when {DEBUG}=1 is set"),
     )
+
+
+def _where_to_report() -> str:
+    """The address that the package names for that; pyproject.toml has it."""
+    from importlib.metadata import metadata  # takes a while, and is rarely needed
+
+    for address in metadata("ccmove").get_all("Project-URL") or []:
+        label, _, url = str(address).partition(", ")
+        if label == "Issues":
+            return url
+    return "where you got ccmove"
 
 
 def _is_unfinished(layout: Layout | None) -> bool:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.git import repair_command
+from ccmove.claude.git import find_repair
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import daemon_is_running
 from ccmove.claude.owners import folder_exists
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
+from ccmove.claude.worktrees import sessions_in_worktrees
 from ccmove.errors import CcmoveError
 from ccmove.plan.files import (
     PLACES,
@@ -52,6 +53,10 @@ YOURS = (
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
+IN_WORKTREE = (
+    "a session was in this worktree: resume it from there, "
+    "or it goes on in the main checkout"
+)
 NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
@@ -70,7 +75,9 @@ def mentions(
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
+    directories = [move.target for move in run.projects]
     if ahead is not None:
+        directories = [move.source for move in run.projects]
         texts = {write.path: write.after for write in ahead.writes}
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
@@ -80,6 +87,7 @@ def mentions(
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
         rows += search.worktrees()
+    rows += search.sessions(directories)
     rows += search.others(looked_at)
     return rows
 
@@ -183,10 +191,31 @@ class Search:
         """Worktrees that git does not find any more."""
         paths = self._spelled(self.asked)
         for _, _, folder in self.folders:
-            command = repair_command(folder, paths)
-            if command:
-                what = "git still looks for a worktree at the old path"
-                yield LeftAlone(str(folder / ".git"), what, tuple(command))
+            repair = find_repair(folder, paths)
+            if repair is not None:
+                file = str(folder / ".git")
+                yield LeftAlone(file, repair.what, repair.command)
+
+    def sessions(self, directories: Iterable[str]) -> Iterator[LeftAlone]:
+        """Sessions that will ask for their worktree at its old path, as far as their
+        transcripts show; a worktree that is gone was so before.
+        """
+        for name in sorted(set(directories)):
+            path = self.layout.projects / name
+            for session, worktree in sessions_in_worktrees(path):
+                new = self._new_place(worktree)
+                if new is not None:
+                    command = "claude", "--resume", session
+                    yield LeftAlone(new, IN_WORKTREE, command, folder=new)
+
+    def _new_place(self, folder: str) -> str | None:
+        """Where a folder is after the move; None if it stays, or is nowhere."""
+        new = self.asked.map(folder)
+        if new is None or os.path.isdir(new):
+            return new
+        end = ends_of(Path(folder), self.moved)
+        is_to_come = str(end) == new and os.path.isdir(folder)
+        return new if is_to_come else None
 
     def _spelled(self, paths: PathMap) -> Occurrences:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)

@@ -50,6 +50,7 @@ class LeftAlone:
     file: str
     what: str
     command: tuple[str, ...] = ()
+    folder: str = ""  # in which the command has to be typed, if that matters
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from ccmove.claude.layout import Layout
 from ccmove.hints import Hint, in_words
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
 from ccmove.rewrite.compare import compare
+from ccmove.text import command_line
 
 Moves = tuple[tuple[str, str], ...]
 
@@ -188,4 +189,6 @@ def leftover(row: LeftAlone, layout: Layout) -> Leftover:
     """With its command as it has to be typed for this state."""
     hint = Hint(command=row.command)
     _, command = in_words(hint, config_dir=layout.given)
+    if row.folder:
+        command = f"{command_line(['cd', row.folder])} && {command}"
     return Leftover(row.file, row.what, command)

@@ -24,6 +24,7 @@ from ccmove.rewrite.splice import Mapper
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
 ENTRIES = ("entries",)  # where an index has them
+SESSION = (*ENTRIES, 0, "sessionId")  # of any of them
 
 # The new texts of a member by its name, of an item by its number; None: it goes.
 _Texts = dict[str | int, str | None]
@@ -85,14 +86,14 @@ def _is_out(versions: _Versions) -> bool:
     """Whether that was done already, and a recovery killed.
 
     Nothing that only the run wrote is there, but what it took away is, every object at
-    least. Else a swap would be swapped again.
+    least, and every session of an index. Else a swap would be swapped again.
     """
     left = _facts(versions.base)
     had = _facts(versions.ours)
     have = _facts(versions.theirs)
     written = left - had
     gone = had - left
-    objects = {fact for fact in gone if fact[1] is None}
+    objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
     is_written = bool(written & have)
     is_back = objects <= have and bool(gone & have)
     return is_back and not is_written

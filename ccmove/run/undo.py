@@ -10,15 +10,15 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.owners import folder_exists, session_of
+from ccmove.claude.owners import Owners, folder_exists, listed_in, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import Item, ProjectDirectory, State
+from ccmove.claude.state import State
 from ccmove.errors import Hint, RefusedError, again, run
-from ccmove.plan.model import LeftAlone, Plan, ProjectMove
+from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import are_nested, tail_below
-from ccmove.run.backups import Backup
+from ccmove.run.backups import Backup, all_backups, ledger_of
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
     Portion,
@@ -83,20 +83,24 @@ def plan_undo(
 def refuse_users(
     state: State, since: Since, portions: Iterable[Portion], *, merge: bool
 ) -> dict[str, int]:
-    """Each OLD with sessions begun there since, and how many; refuses somebody else's.
+    """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
     OLD is in use by somebody else if its folder exists, and NEW's folder exists as well
     or is another repository. NEW's folder gone: it was renamed back.
     """
     merged: dict[str, int] = {}
-    # What is in a directory that the run filled goes away from it with the undo.
+    # In a list of moves an OLD that is another's NEW counts as not existing.
+    news = {move.new_path for move in since.manifest.projects}
     there = set(state.directory_names)
-    there -= {move.target for move in since.manifest.projects}
+    owners = _owners(state, since)
     for portion in portions:
         move = portion.move
-        if move.source not in there:
+        if move.source not in there or move.path in news:
             continue
-        begun = _begun_at(state.directory(move.source), move, since)
+        sessions = owners.of(move.source).sessions_of(move.path)
+        begun = [
+            item for item in sessions if session_of(item.name) not in since.brought
+        ]
         if not begun:
             continue
         merged[move.path] = len(begun)
@@ -118,17 +122,11 @@ def refuse_users(
     return merged
 
 
-def _begun_at(
-    directory: ProjectDirectory, move: ProjectMove, since: Since
-) -> list[Item]:
-    """Sessions of OLD's own in its directory that the run did not leave there."""
-    begun = []
-    for item in directory.transcripts:
-        is_brought = session_of(item.name) in since.brought
-        is_of_old = item.path == move.path or item.path is None
-        if is_of_old and not is_brought and move.kind != "split":
-            begun.append(item)
-    return begun
+def _owners(state: State, since: Since) -> Owners:
+    """Whose each session is today, also where a later run has brought it."""
+    ledger = ledger_of(state.layout, all_backups(state.layout))
+    listed = listed_in((), state.config_paths)
+    return Owners(state, ledger, since.manifest.paths, listed)
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:

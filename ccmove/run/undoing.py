@@ -231,7 +231,8 @@ class Undoing:
         data = document.data
         is_changed = sha256(data) not in (wrote.before.sha256, wrote.after.sha256)
         was_brought = wrote.path != wrote.ends
-        if self._is_index_of_parts(wrote) and (is_changed or was_brought):
+        is_lost = self._has_lost_index(wrote.ends.parent)
+        if self._is_index_of_parts(wrote) and (is_changed or was_brought or is_lost):
             return  # its entries go session by session
         content, named, mtime = document_back(
             self.layout, self.directory, self.since, wrote, data
@@ -249,6 +250,17 @@ class Undoing:
         directory = wrote.ends.parent
         is_part = directory in self.portion_from and directory not in self.emptied
         return is_part and wrote.place == "index"
+
+    def _has_lost_index(self, directory: Path) -> bool:
+        """Whether an OLD of what is in it has lost its index since, with the entries
+        of before.
+        """
+        finals = [
+            portion.target / INDEX
+            for portion in self.parts
+            if portion.source == directory
+        ]
+        return any(final in self._writes and not is_there(final) for final in finals)
 
     def _take_out_made(self, wrote: Wrote, document: Document) -> None:
         """A copy that the run made goes, unless it was changed, or is the only one."""
@@ -359,6 +371,14 @@ class Undoing:
             return self._index_back(text, portion)
         return as_text(read_saved(self.directory, wrote, "before"))
 
+    @cached_property
+    def _portion_of_session(self) -> dict[str, Portion]:
+        """The portion with which each session goes back that does."""
+        portion_of: dict[str, Portion] = {}
+        for portion in self.portions:
+            portion_of.update(dict.fromkeys(sessions_of(portion.items), portion))
+        return portion_of
+
     def _leaves(self, session: str, portion: Portion) -> bool:
         """Whether an entry of NEW's index goes back with the portion.
 
@@ -367,8 +387,9 @@ class Undoing:
         move = self.since.brought.get(session)
         if move is not None:
             return move == portion.move
-        if session in sessions_of(portion.items):
-            return True
+        going = self._portion_of_session.get(session)
+        if going is not None:
+            return going is portion
         if not self._brought_its_index(portion):
             return False
         if session in self.since.had:

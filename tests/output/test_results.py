@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.inspect.conftest import git, make_repo
 from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run
 from tests.output.situations import Stage, folder, project, typed
@@ -55,6 +56,18 @@ def with_leftovers(stage: Stage) -> None:
     settings.write_text(json.dumps(rules, indent=2))
 
 
+def with_worktree(stage: Stage) -> None:
+    """The repository was renamed by hand; a session was in its worktree."""
+    handle = stage.state.project("my-app", sessions=1)
+    tree = stage.old / ".claude" / "worktrees" / "fix"
+    make_repo(stage.old, commit=True)
+    git(stage.old, "worktree", "add", "-q", str(tree))
+    record = {"type": "worktree-state", "worktreeSession": {"worktreePath": str(tree)}}
+    with handle.transcripts[0].open("a") as transcript:
+        transcript.write(json.dumps(record) + "\n")
+    stage.old.rename(stage.new)
+
+
 def with_broken_lines(stage: Stage) -> None:
     with stage.state.history.open("a") as file:
         file.write(f'{{"display":"torn","project":"{stage.old}\n')
@@ -100,6 +113,8 @@ CASES = {
     "restore": typed("restore", *MOVED),
     "restore_after_use": typed("restore", *MOVED, used),
     "move_leftovers": typed("OLD NEW", with_leftovers),
+    "preview_worktree": typed("--dry-run OLD NEW", with_worktree),
+    "move_worktree": typed("OLD NEW", with_worktree),
     "show": typed("show", with_leftovers, moved),
     "show_restore": typed("show", *AND_BACK),
     "backups": typed("backups", *AND_BACK),

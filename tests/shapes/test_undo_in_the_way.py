@@ -7,6 +7,7 @@ import pytest
 
 from tests.shapes.undoing import Shape, Told, identities, words_of
 from tests.support.run import Completed
+from tests.support.seams import backup_ids
 from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 
@@ -84,6 +85,34 @@ def test_old_in_use_beside_new_refuses_the_undo_without_git_too(
     story = lived(state, shape)
     begin_again(story)
     assert_refused(story, "undo", *preview)
+
+
+def test_old_in_use_by_what_a_later_move_brought_refuses_the_undo(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: only what was begun at OLD itself was seen."""
+    story = Told(state, replace(RENAME, had=("old", "other")))
+    story.move()
+    (run,) = backup_ids(state)
+    story.life.begin("other", "begun since")
+    story.rename_folders([("other", "old")])
+    later = story.run(story.life.path("other"), story.life.path("old"))
+    assert later.exit == 0, (later.out, later.err)
+    assert_refused(story, "undo", run)
+
+
+def test_old_in_use_in_the_directory_of_new_refuses_the_undo(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: both have one encoded name, so nobody looked."""
+    shape = Shape(moves=(("my_app", "my-app"),), had=("my_app",), since={})
+    story = Told(state, shape)
+    story.move()
+    story.life.folder("my_app").mkdir()
+    story.life.begin("my_app", "begun since")
+    done = story.run("undo")
+    assert done.exit == 4, (done.out, done.err)
+    assert story.life.path("my_app") in words_of(done)
 
 
 @each_kind
@@ -261,3 +290,63 @@ def test_a_session_that_went_to_another_project_of_the_move_goes_back_with_that(
         name = "old" if session == left else "old/sub"
         story.assert_together(session, name)
     story.assert_consistent()
+
+
+# -- entries of an index go with their sessions, whatever became of OLD's index
+
+
+def test_an_entry_begun_since_goes_with_its_session_past_another_that_stays(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: in a swap, with a twin at one of the two."""
+    swap = (("b", "my_app"), ("my_app", "b"))
+    story = Told(state, Shape(moves=swap, had=("b", "my_app"), since={}))
+    story.move()
+    begun = story.life.begin("b", "begun since")
+    story.rename_folders([("my_app", "my-app")])
+    story.life.begin("my-app", "of a twin")
+    story.rename_folders([("b", "q")])
+    story.undo()
+    story.assert_together(begun, "my_app")
+    story.assert_listed(begun, "my_app")
+
+
+def test_entries_come_back_to_an_old_whose_index_has_gone_since(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: the twin left, and took OLD's directory along."""
+    shape = Shape(
+        moves=(("my-app", "q"),),
+        had=("my-app", "my_app", "q"),
+        since={},
+        options=("--merge",),
+    )
+    story = Told(state, shape)
+    story.move()
+    (run,) = backup_ids(state)
+    story.rename_folders([("my_app", "b")])
+    later = story.run(story.life.path("my_app"), story.life.path("b"))
+    assert later.exit == 0, (later.out, later.err)
+    story.undo(run)
+    for session in story.projects["my-app"].sessions:
+        story.assert_together(session, "my-app")
+        story.assert_listed(session, "my-app")
+
+
+def test_entries_come_back_to_an_old_whose_index_names_it_again(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: its twin got OLD's name, and that looked as if the change
+    were out already.
+    """
+    shape = Shape(moves=(("my-app", "q"),), had=("my-app", "my_app"), since={})
+    story = Told(state, shape)
+    story.move()
+    (run,) = backup_ids(state)
+    story.rename_folders([("my_app", "my-app")])
+    later = story.run(story.life.path("my_app"), story.life.path("my-app"))
+    assert later.exit == 0, (later.out, later.err)
+    story.undo("--merge", run)
+    for session in story.projects["my-app"].sessions:
+        story.assert_together(session, "my-app")
+        story.assert_listed(session, "my-app")
