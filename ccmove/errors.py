@@ -8,23 +8,6 @@ from collections.abc import Iterable
 
 from ccmove.hints import Hint, again, look_at, run
 
-__all__ = [  # who raises an error also says what to do next
-    "CcmoveError",
-    "Hint",
-    "InterruptedRunError",
-    "LinkError",
-    "NothingKnownError",
-    "RefusedError",
-    "StaleLookError",
-    "UnfinishedRunError",
-    "UsageError",
-    "again",
-    "describe",
-    "look_at",
-    "run",
-    "system_error",
-]
-
 
 class CcmoveError(Exception):
     """A run that failed and left everything as it was."""

@@ -5,12 +5,12 @@ undone.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ccmove.rewrite import jsonspan
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer
-from ccmove.rewrite.splice import changed
+from ccmove.rewrite.splice import Texts, changed
 from ccmove.rewrite.threeway import EVERYTHING, Following, taken_out
 from fuzz.source import Source, blank, document, leaf
 
@@ -165,7 +165,7 @@ def _edited(source: Source, node: Node) -> str:
     """Changes of all kinds anywhere in a node."""
     if node.kind not in "{[":
         return leaf(source) if source.yes() else node.raw
-    known = _names(node) or range(len(node.items))
+    known: Iterable[str | int] = _names(node) or range(len(node.items))
     texts: dict[Any, str | None] = {}
     for name, item in zip(known, node.items, strict=True):
         texts[name] = None if source.below(3) == 1 else _edited(source, item)
@@ -178,9 +178,10 @@ def _with_later(source: Source, node: Node, numbers: Iterator[int]) -> str:
     """The text of a node with members added anywhere."""
     if node.kind not in "{[":
         return node.raw
-    known = _names(node) or range(len(node.items))
-    pairs = zip(known, node.items, strict=True)
-    texts = {name: _with_later(source, item, numbers) for name, item in pairs}
+    known: Iterable[str | int] = _names(node) or range(len(node.items))
+    texts: Texts = {}
+    for name, item in zip(known, node.items, strict=True):
+        texts[name] = _with_later(source, item, numbers)
     added = [(LATER, str(next(numbers)))] if node.kind == "{" and source.yes() else []
     return changed(node, texts, added)
 

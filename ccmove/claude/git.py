@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.errors import Hint, run
+from ccmove.hints import Hint, run
 from ccmove.rewrite.pathmap import PathMap
 
 TIMEOUT = 2.0

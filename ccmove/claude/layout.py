@@ -1,7 +1,7 @@
 """Where Claude Code keeps what, for one config directory."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,8 @@ from ccmove.claude.reading import is_there
 from ccmove.system import desktop_data
 
 # The client's files in a project's own folder that may hold paths.
+SETTINGS_NAMES = {"settings.json", "settings.local.json", ".mcp.json"}
+USER_SETTINGS = ("settings.json", "settings.local.json")  # in the config directory
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
@@ -78,7 +80,9 @@ def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
     home = _real(Path.home())
     usual = _real(home / ".claude")
     chosen = config_dir or environ.get("CLAUDE_CONFIG_DIR")
-    directory = _real(chosen or usual)
+    directory = usual
+    if chosen:
+        directory = _real(chosen)
     config_file = directory / ".config.json"  # of old installs
     if size_of(config_file) == 0:
         config_file = directory / ".claude.json"
@@ -98,3 +102,9 @@ def size_of(path: Path) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
+
+
+def are_settings(files: Iterable[str]) -> bool:
+    """Whether these are files that people write, and there are any."""
+    names = {os.path.basename(file) for file in files}
+    return bool(names) and names <= SETTINGS_NAMES

@@ -23,11 +23,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at
+from ccmove.errors import LinkError, RefusedError, StaleLookError
+from ccmove.hints import again, look_at
+from ccmove.rewrite.history import Read, Tick
 from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
 from ccmove.text import readable_size
-
-Read = Callable[[int, int], bytes]  # (offset, length) -> bytes
 
 LARGEST_DOCUMENT = 1 << 30
 MOST_WAITING = 4  # blocks that are not hashed yet
@@ -285,8 +285,12 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def add_to_hash(digest: hashlib._Hash, read: Read, start: int, end: int) -> None:
-    """Add these bytes of a file, as far as it goes."""
+def add_to_hash(
+    digest: hashlib._Hash, read: Read, start: int, end: int, tick: Tick = None
+) -> None:
+    """Add these bytes of a file, as far as it goes; `tick` is told how far so far."""
     while start < end and (block := read(start, min(_BLOCK, end - start))):
         digest.update(block)
         start += len(block)
+        if tick:
+            tick(start)

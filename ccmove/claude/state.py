@@ -22,7 +22,8 @@ from typing import Any, BinaryIO
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.reading import Document, directory, open_history, read_document
-from ccmove.errors import CcmoveError, RefusedError, describe, look_at
+from ccmove.errors import CcmoveError, RefusedError, describe
+from ccmove.hints import look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.windows import is_windows, native
@@ -92,6 +93,11 @@ class Item:
     @property
     def is_transcript(self) -> bool:
         return not self.is_dir and self.name.endswith(".jsonl")
+
+    @property
+    def is_conversation(self) -> bool:
+        """Whether it is a transcript; `agent-*.jsonl` beside one is a part of it."""
+        return self.is_transcript and not self.name.startswith("agent-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +221,12 @@ class State:
                 self.closed.append(self.layout.projects / name)
 
     def known_paths(self, *, history: bool = True) -> set[str]:
-        """Every path that the config file, the history or a project directory names."""
+        """Every path that the client knows, wherever it keeps it."""
         paths = set(self.config_paths)
         if history:
             paths.update(self.prompts)
+        for _, numbers in self._other_lists():
+            paths.update(numbers)
         for project in self.readable(self.directory_names):
             paths |= project.named_paths()
         return paths

@@ -33,6 +33,10 @@ from ccmove.text import plural, printable
 Choices = list[tuple[Finding, str]]  # each with its new path
 LEAVE, SKIP_REST, QUIT = "n", "s", "q"
 LETTERS = {LEAVE: LEAVE, SKIP_REST: SKIP_REST, QUIT: QUIT}
+ANSWERS = (
+    "a number or y: that folder; a path: it is there; n: leave it; s: skip the rest, "
+    "then apply what was answered; q: quit, nothing is applied"
+)
 OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
 # Findings of these kinds make data inconsistent; all others are harmless.
 FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
@@ -159,7 +163,9 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
     nothing at all unless the whole list is confirmed.
     """
     choices: Choices = []
-    for number, finding in enumerate(lost, 1):
+    likely = [finding for finding in lost if finding.best is not None]
+    rest = [finding for finding in lost if finding.best is None]
+    for number, finding in enumerate([*likely, *rest], 1):
         answer = _ask_where(finding, f"[{number}/{len(lost)}] ", screen)
         if answer == QUIT:
             return []
@@ -185,7 +191,12 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
         screen.lines(lines)
         answers[str(place)] = candidate.path
 
+    if finding.best is not None:
+        answers["y"] = answers["1"]
+
     def check(typed: str) -> str:
+        if typed == "?":
+            raise click.UsageError(ANSWERS)
         if typed in answers:
             return answers[typed]
         path = os.path.realpath(os.path.expanduser(typed))
@@ -194,7 +205,7 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
         what = f"{printable(typed)} is neither a number above nor a folder"
         raise click.UsageError(what)
 
-    how = "  number or path (n: leave it, s: skip the rest, q: quit)"
+    how = "  number or path (n: leave it, s: skip the rest, q: quit, ?: help)"
     default = LEAVE
     if finding.best is not None:
         default = "1"

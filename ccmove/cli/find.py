@@ -93,6 +93,8 @@ def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
             hints.append(ask(both, match.why))
         what = f"{typed}: can't ask for the other path without a terminal; give both"
         raise RefusedError(what, *hints)
+    named = list(first.pair) if len(best) == 1 else [new or typed]
+    paths.refuse_live(survey.layout, named, asked)
     choice = _ask(best, new, screen)
     return choice.pair
 
@@ -176,13 +178,13 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     inside it as that was in what is gone.
     """
     _, outer = nearest_folder(old)
-    inside = new + old[len(outer) :]
+    inside = new + old.removeprefix(outer)
     places = finder.candidates(old)
+    levels = [place.level for place in places]
     best = []
     for place in places:
-        if place.path not in (new, inside):
-            continue
-        if all(place.rank[0] <= other.rank[0] for other in places):
+        is_there = place.path in (new, inside)
+        if is_there and place.level == min(levels):
             best.append(place)
     return best
 
@@ -201,11 +203,11 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
     gone = [*finder.lost, *survey.former]
-    known = paths.find_subject(typed, gone, survey.by_path)
-    olds = sorted(known)
+    subjects = paths.find_subject(typed, gone, survey.by_path)
+    olds = sorted(subjects)
     spellings = (os.path.abspath(typed), os.path.realpath(typed))
     for spelling in spellings:
-        if paths.at_or_below(spelling, known):
+        if paths.at_or_below(spelling, subjects):
             olds = [spelling]
     matches: list[Match] = []
     for old in olds:

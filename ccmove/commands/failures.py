@@ -7,9 +7,9 @@ from ccmove.errors import (
     CcmoveError,
     InterruptedRunError,
     UnfinishedRunError,
-    again,
     system_error,
 )
+from ccmove.hints import again
 from ccmove.run.journal import was_interrupted
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown

@@ -51,8 +51,12 @@ def _text_of(source: str) -> str:
     if source == "-":
         data = sys.stdin.buffer.read() if sys.stdin is not None else b""
     else:
-        with open(source, "rb") as file:
-            data = file.read()
+        try:
+            with open(source, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            what = f"--from-file: {source} does not exist"
+            raise CcmoveError(what, "it has a line OLD<TAB>NEW for each move") from None
     return data.decode("utf-8-sig", "surrogateescape")
 
 
@@ -67,7 +71,7 @@ def move(
 
     `rolled_back` says what was done about an interrupted run before.
     """
-    paths.check_pairs(pairs, options)
+    paths.check_pairs(layout, pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -94,7 +98,24 @@ def move(
         return replace(plan, options=options.to_make_again())
 
     said = Said(tuple(warnings), rolled_back, request.on_disk)
-    return carry_out(layout, make_plan, options, said, progress)
+    result = carry_out(layout, make_plan, options, said, progress)
+    if options.dry_run:
+        return _with_settings_at_once(result, options)
+    return result
+
+
+def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
+    """What is left for `--settings` can be done by the same move."""
+    asked = replace(options, dry_run=False, json=False, settings=True)
+    _, command = in_words(ask(asked))
+    rows = []
+    for row in preview.left_alone:
+        if "--settings" in row.command.split():
+            row_then = replace(row, command=command)
+            rows.append(row_then)
+        else:
+            rows.append(row)
+    return replace(preview, left_alone=tuple(rows))
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick | None:
@@ -110,11 +131,13 @@ def _refuse_unknown(
 ) -> None:
     """NothingKnownError for an OLD for which Claude Code has no data."""
     if len(pairs) == 1:
-        if plan.projects or plan.writes or plan.history:
+        has_data = plan.projects or plan.writes or plan.history
+        if has_data:
             return
         raise paths.nothing_known(layout, pairs[0], options)
     data = _paths_of_data(plan)
-    for pair, (old, _) in zip(pairs, plan.moves, strict=True):
+    olds = [old for old, _ in plan.moves]
+    for pair, old in zip(pairs, olds, strict=True):
         is_known = paths.at_or_below(old, data)
         if not is_known:
             raise paths.nothing_known(layout, pair, options)
@@ -207,8 +230,10 @@ def _mentions(
         rows = mentions(layout, plan, pairs, ahead)
     except (CcmoveError, OSError) as error:
         what = f"not all was looked through for the old path: {describe(error)}"
-        rows = [LeftAlone(str(layout.config_dir), what, ("ccmove", "doctor"))]
-    return tuple(leftover(row, layout) for row in rows)
+        root = str(layout.config_dir)
+        rows = [LeftAlone(root, what, ("ccmove", "doctor"))]
+    leftovers = [leftover(row, layout) for row in rows]
+    return tuple(leftovers)
 
 
 def _report(result: Result) -> bytes:

@@ -50,10 +50,11 @@ def show_run(layout: Layout, part: str | None = None) -> Result:
         raise NothingKnownError("there is no run to show", PAST)
     identifier = backups[-1].id if part is None else find_id(layout, part)
     manifest = read_backup(layout, backups, identifier)
+    undone = [backup.id for backup in backups if not backup.stands]
     return replace(
         _kept_result(layout, manifest),
         is_past=True,
-        is_undone=any(b.id == identifier and not b.stands for b in backups),
+        is_undone=identifier in undone,
         is_newest=identifier == newest_id(layout),
         move_again=move_again(layout, manifest),
     )
@@ -85,27 +86,37 @@ def recover_run(
 
 def _rows(layout: Layout) -> list[BackupRow]:
     """Every backup, newest first; runs that were not finished come before them."""
-    rows = [_row(layout, backup) for backup in all_backups(layout)]
+    backups = all_backups(layout)
+    rows = [_row(layout, backup) for backup in backups]
+    state = "unfinished"
     for identifier in backup_ids(layout.unfinished):
-        size = measured(layout.unfinished / identifier).size
-        rows.append(BackupRow(identifier, "unfinished", size, SET_ASIDE))
+        amount = measured(layout.unfinished / identifier)
+        row = BackupRow(identifier, state, amount.size, SET_ASIDE)
+        rows.append(row)
     with suppress(UnfinishedRunError):  # which `ccmove doctor` tells
-        interrupted = read_run(layout)
-        if interrupted is not None:
-            size = measured(layout.run).size
-            rows.append(BackupRow(interrupted.id, "unfinished", size, INTERRUPTED))
+        manifest = read_run(layout)
+        if manifest is not None:
+            amount = measured(layout.run)
+            row = BackupRow(manifest.id, state, amount.size, INTERRUPTED)
+            rows.append(row)
     return rows[::-1]
 
 
 def _row(layout: Layout, backup: Backup) -> BackupRow:
-    size = measured(layout.backups / backup.id).size
+    amount = measured(layout.backups / backup.id)
     manifest = backup.manifest
     if manifest is None:
         why = backup.problem.message if backup.problem else None
-        return BackupRow(backup.id, "unreadable", size, why)
-    state = "done" if backup.stands else "undone"
-    moves, kind, undoes = manifest.moves, manifest.kind, manifest.undoes
-    return BackupRow(backup.id, state, size, None, moves, kind, undoes)
+        return BackupRow(backup.id, "unreadable", amount.size, why)
+    kind = "settings" if manifest.is_of_settings else manifest.kind
+    return BackupRow(
+        backup.id,
+        "done" if backup.stands else "undone",
+        amount.size,
+        moves=manifest.moves,
+        kind=kind,
+        undoes=manifest.undoes,
+    )
 
 
 def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:

@@ -9,20 +9,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ccmove.claude.git import superproject
+from ccmove.claude.git import identity, superproject
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
-from ccmove.claude.owners import folder_exists
+from ccmove.claude.owners import folder_exists, folders_in
 from ccmove.claude.state import State
 from ccmove.commands.options import MoveOptions, RunOptions
-from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, UsageError
 from ccmove.hints import Hint, again, ask, look_at, run
+from ccmove.plan.newcomers import identity_of
 from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows
 from ccmove.text import alike
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
+MOST_ASKED = 100  # folders that git is asked about
+ALMOST = 0.75  # alike
 MOST_NAMED = 3  # of the nearest paths
 NoMove = NothingKnownError | RefusedError
 
@@ -90,7 +93,7 @@ def _in_another_case(new: str, real: str) -> str:
     return os.path.join(os.path.dirname(real), os.path.basename(new))
 
 
-def check_pairs(pairs: list[Pair], options: MoveOptions) -> None:
+def check_pairs(layout: Layout, pairs: list[Pair], options: MoveOptions) -> None:
     """RefusedError for what can't be meant."""
     olds = [pair.real[0] for pair in pairs]
     for old in olds:
@@ -104,7 +107,8 @@ def check_pairs(pairs: list[Pair], options: MoveOptions) -> None:
             if options.move_folder:
                 _check_folder(pair, {other.old for other in pairs}, options)
             elif not options.skip_path_check:
-                _check_existence(pair, {other.new for other in pairs}, options)
+                targets = {other.new for other in pairs}
+                _check_existence(layout, pair, targets, options)
                 _check_habit(pair, options)
         except RefusedError as error:
             raise _in_list(pair, error) from None
@@ -179,7 +183,9 @@ def _into_folder(pair: Pair, options: MoveOptions) -> Hint | None:
     return _with_paths(options, pair.typed_old, inside, "to move it into that folder")
 
 
-def _check_existence(pair: Pair, targets: set[str], options: MoveOptions) -> None:
+def _check_existence(
+    layout: Layout, pair: Pair, targets: set[str], options: MoveOptions
+) -> None:
     """RefusedError unless OLD is gone and NEW is there."""
     old, new = pair.old, pair.new
     has_new = os.path.isdir(new)
@@ -195,20 +201,64 @@ def _check_existence(pair: Pair, targets: set[str], options: MoveOptions) -> Non
     has_old = os.path.lexists(old) and not is_left_behind
     if has_new and not has_old:
         return
-    facts = f"{_there(old, has_old)}, {_there(new, has_new)}"
-    what = f"OLD should be gone and NEW should exist: {facts}"
     if has_old and not has_new:
         raise RefusedError(
-            what,
+            f"{old} still exists, and {new} does not exist",
             ask(with_folder, "to rename the folder too"),
             _with_paths(options, new, old, "if the two are swapped"),
         )
-    unchecked = replace(options, skip_path_check=True)
-    raise RefusedError(what, ask(unchecked, "check the spelling; if that is right"))
+    what = f"{old} still exists" if has_old else f"{new} does not exist"
+    hints: list[Hint | None] = []
+    if not has_new:
+        hints.append(_meant_new(layout, pair, options))
+    if _has_data(layout, pair):
+        unchecked = replace(options, skip_path_check=True)
+        hints.append(ask(unchecked, "if both paths are right all the same"))
+    else:
+        what += f"; {_no_data(old)}"
+        hints.append(WHAT_IS_KNOWN)
+    raise RefusedError(what, *hints)
 
 
-def _there(path: str, exists: bool) -> str:
-    return f"{path} exists" if exists else f"{path} does not exist"
+def _has_data(layout: Layout, pair: Pair) -> bool:
+    """Whether Claude Code has any for OLD; where that can't be told, it may have."""
+    try:
+        known = State(layout).known_paths()
+    except (CcmoveError, OSError):
+        return True
+    return any(at_or_below(old, known) for old in (pair.real[0], pair.typed[0]))
+
+
+def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
+    """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
+    above, name = os.path.split(pair.new)
+    folders = folders_in(above)
+    same = _same_repository(layout, pair, folders)
+    if same is not None:
+        text = "did you mean (same repository)"
+        return _with_paths(options, pair.typed_old, same, text)
+    names = {os.path.basename(folder) for folder in folders}
+    near = alike(name, names, least=ALMOST)
+    if not near:
+        return None
+    folder = os.path.join(above, near[0])
+    return _with_paths(options, pair.typed_old, folder, "did you mean")
+
+
+def _same_repository(layout: Layout, pair: Pair, folders: list[str]) -> str | None:
+    """The first of these folders that has one of OLD's remotes."""
+    old, _ = pair.real
+    try:
+        ours = identity_of(State(layout), old)
+    except (CcmoveError, OSError):
+        return None
+    if not ours.remotes:
+        return None
+    for folder in folders[:MOST_ASKED]:
+        theirs = identity(folder)
+        if ours.remotes & theirs.remotes:
+            return folder
+    return None
 
 
 def _check_habit(pair: Pair, options: MoveOptions) -> None:

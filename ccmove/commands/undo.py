@@ -8,7 +8,8 @@ from ccmove.claude.reading import is_there
 from ccmove.commands.move import Said, carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
-from ccmove.errors import CcmoveError, Hint, NothingKnownError, run
+from ccmove.errors import CcmoveError, NothingKnownError
+from ccmove.hints import Hint, run
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
 from ccmove.run.backups import (
@@ -60,8 +61,9 @@ def _undo(
     rolled_back: str | None,
 ) -> Result:
     """Look, plan and do it; who plans again under the lock looks again, too."""
-    manifest = to_undo(layout, part)
-    looks = iter([manifest])  # the first plan is made from this one
+    look = to_undo(layout, part)
+    looks = iter([look])  # the first plan is made from this one
+    manifest, _ = look
     named: list[str] = []
     for move in manifest.moves:
         named += move
@@ -73,15 +75,16 @@ def _undo(
         seen = next(looks, None)
         if seen is None:
             seen = to_undo(layout, manifest.id)
-        return plan_undo(layout, seen, merge=merge, tick=tick)
+        return plan_undo(layout, *seen, merge=merge, tick=tick)
 
     said = Said(tuple(warnings), rolled_back)
     result = carry_out(layout, make_plan, options, said, progress)
     return replace(result, move_again=move_again(layout, manifest))
 
 
-def to_undo(layout: Layout, part: str | None) -> Manifest:
-    """What the run did that is to be undone; without an ID the newest one.
+def to_undo(layout: Layout, part: str | None) -> tuple[Manifest, list[Backup]]:
+    """What the run did that is to be undone; without an ID the newest one. With all the
+    runs.
 
     NothingKnownError for what can't be undone, with the way to move again.
     """
@@ -103,7 +106,7 @@ def to_undo(layout: Layout, part: str | None) -> Manifest:
         again = move_again(layout, manifest)
         raise NothingKnownError(what, again, *hints)
     refuse_built_on(manifest, backups)
-    return manifest
+    return manifest, backups
 
 
 def _newest(layout: Layout, backups: list[Backup]) -> str:
@@ -130,7 +133,8 @@ def _older(backups: list[Backup], identifier: str) -> Iterator[Hint]:
             continue
         if backup.id < identifier:
             old, new = manifest.moves[0]
-            text = f"to undo an older one, {old} -> {new}"
+            kind = "settings of " if manifest.is_of_settings else ""
+            text = f"to undo an older one, {kind}{old} -> {new}"
             yield run("ccmove", "undo", backup.id, text=text)
             return
 
@@ -141,7 +145,7 @@ def move_again(layout: Layout, manifest: Manifest) -> Hint:
     if manifest.undoes is not None:
         moves = [(old, new) for new, old in moves]
     command = ["ccmove", *manifest.options]
-    text = "to move again"
+    text = "to rewrite again" if manifest.is_of_settings else "to move again"
     if len(moves) == 1:
         command += moves[0]
         return run(*command, text=text)

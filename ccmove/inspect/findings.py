@@ -35,6 +35,7 @@ from ccmove.text import readable_size as size
 
 # Makes a command of ours of its words, for this very state.
 CommandLine = Callable[..., str]
+Inode = tuple[int, int]  # device and file number
 KINDS = {  # the most pressing first, and what each means for the user
     "interrupted-run": "A run of ccmove was interrupted: half moved until it is "
     "rolled back",
@@ -141,7 +142,8 @@ def examine(
         if finding.what not in (SAME, BEGINNING):
             places = survey.places_of_sessions[finding.subject]
             split[finding.subject] = set(places)
-    findings += _lost(Finder(survey, roots, tick), command, split)
+    finder = Finder(survey, roots, tick)
+    findings += _lost(finder, command, split)
     findings += _still_to_do(survey, command)
     findings += _spellings(survey, command)
     findings += twice
@@ -205,11 +207,14 @@ def _say_how(
     shows that.
     """
     both = {encode(candidate.path), *project.directories}
-    met = [session for session, names in split.items() if len(both & names) > 1]
+    sessions = []
+    for session, names in split.items():
+        if len(both & names) > 1:
+            sessions.append(session)
     candidate.command = command(str(project.path), candidate.path)
-    if met:
+    if sessions:
         candidate.against.append("a session went on in both")
-        candidate.command = command("doctor", *met)
+        candidate.command = command("doctor", *sessions)
 
 
 def _look_further(finder: Finder, path: str, command: CommandLine) -> str:
@@ -219,7 +224,10 @@ def _look_further(finder: Finder, path: str, command: CommandLine) -> str:
         return command("doctor", path)
     if home in finder.roots:
         return ""
-    return command("doctor", "--search", home, path)
+    words = []
+    for root in (*finder.roots, home):
+        words += ["--search", root]
+    return command("doctor", *words, path)
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
@@ -259,38 +267,55 @@ def _unreadable(file: str, what: str) -> Finding:
 
 def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     """What names the old path of a past move and has a command that deals with it."""
+    layout = survey.layout
     try:
-        rows = mentions_of_past(survey.layout, survey.own_moves)
+        rows = mentions_of_past(layout, survey.own_moves)
     except (CcmoveError, OSError) as error:
-        yield _unreadable(str(survey.layout.config_dir), describe(error))
+        what = describe(error)
+        yield _unreadable(str(layout.config_dir), what)
         return
     for row in rows:
+        fix = command_line(row.command)
         program, *words = row.command
-        fix = command(*words) if program == "ccmove" else command_line(row.command)
+        if program == "ccmove":
+            fix = command(*words)
         yield Finding("still-to-do", row.file, row.what, fix)
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     """Paths that are one folder: its device and file number are the same."""
-    by_folder: dict[tuple[int, int], list[Project]] = defaultdict(list)
+    by_inode: dict[Inode, list[Project]] = defaultdict(list)
     for path, project in survey.by_path.items():
-        if project.exists:
-            with contextlib.suppress(OSError, ValueError):
-                status = os.stat(path)
-                by_folder[status.st_dev, status.st_ino].append(project)
-    for projects in by_folder.values():
+        if not project.exists:
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(path)
+            inode = status.st_dev, status.st_ino
+            by_inode[inode].append(project)
+    for projects in by_inode.values():
+        if len(projects) == 1:
+            continue
         projects.sort(key=lambda project: -project.sessions)
         paths = [str(project.path) for project in projects]
-        if len(paths) == 1:
-            continue
-        # Two mounts are both real: the one that is used more is taken.
-        spelled = [_on_disk(path) for path in paths]
-        real = next((path for path in spelled if path in paths), spelled[0])
+        real = _real_one(paths)
         for path in paths:
-            if path != real:
-                what = f"the same folder as {real}; {difference(path, real)}"
-                fix = command(path, real)
-                yield Finding("spelling", path, what, fix, names=(real,))
+            if path == real:
+                continue
+            what = f"the same folder as {real}; {difference(path, real)}"
+            fix = command(path, real)
+            yield Finding("spelling", path, what, fix, names=(real,))
+
+
+def _real_one(paths: list[str]) -> str:
+    """The first that is spelled as on disk; if none is, the spelling there.
+
+    Two mounts are both real: the one that is used more comes first.
+    """
+    spellings = [_on_disk(path) for path in paths]
+    for spelling in spellings:
+        if spelling in paths:
+            return spelling
+    return spellings[0]
 
 
 def _on_disk(path: str) -> str:
@@ -329,28 +354,33 @@ def _folded(path: str, but: str = "") -> str:
 
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     """Conversations where nobody looks for them, and an outdated index."""
+    kind = "misplaced-directory"
     projects = survey.layout.projects
-    names = (directory.name, str(directory.path), *directory.claims)
+    path = str(directory.path)
+    names = (directory.name, path, *directory.claims)
     for item in directory.holding.directory.items:
-        if item.is_dir and ENCODED.fullmatch(item.name):
-            inner = str(directory.path / item.name)
-            amount = size(directory.amounts[item.name].size)
-            what = f"a project directory inside another, {amount}"
-            fix = bringing_all(inner, str(projects / item.name))
-            also = (item.name, *names)
-            yield Finding("misplaced-directory", inner, what, fix, names=also)
+        name = item.name
+        if item.is_dir and ENCODED.fullmatch(name):
+            inner = str(directory.path / name)
+            amount = directory.amounts[name]
+            what = f"a project directory inside another, {size(amount.size)}"
+            target = projects / name
+            fix = bringing_all(inner, str(target))
+            yield Finding(kind, inner, what, fix, names=(name, *names))
     if not directory.has_conversations:
         return
     if not directory.claims:
-        named = sorted(directory.named_elsewhere)
-        lines = tuple(f"its transcripts name {path}" for path in named)
-        amount = size(sum(amount.size for amount in directory.amounts.values()))
-        what = f"no known path has this name, {amount}"
-        path = str(directory.path)
+        paths = sorted(directory.named_elsewhere)
+        lines = [f"its transcripts name {path}" for path in paths]
+        total = 0
+        for amount in directory.amounts.values():
+            total += amount.size
+        what = f"no known path has this name, {size(total)}"
         fix = command_line(["ls", "-lA", path])
-        if named:
-            fix = bringing_all(path, str(projects / encode(named[0])))
-        yield Finding("misplaced-directory", path, what, fix, lines, names)
+        if paths:
+            target = projects / encode(paths[0])
+            fix = bringing_all(path, str(target))
+        yield Finding(kind, path, what, fix, tuple(lines), names)
     for finding in _index(directory):
         yield replace(finding, names=names)
 

@@ -73,12 +73,17 @@ class Candidate:
         return "certain" if self.is_proven or self.basis is Basis.STATED else "likely"
 
     @property
+    def level(self) -> int:
+        """How sure it is, as a number: the lower the better."""
+        return ("certain", "likely", "possible").index(self.confidence)
+
+    @property
     def rank(self) -> tuple[int, bool]:
-        levels = ("certain", "likely", "possible")
-        return levels.index(self.confidence), bool(self.against)
+        return self.level, bool(self.against)
 
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
+Log = list[tuple[int, str]]  # a moment, and what was done
 
 
 class Surroundings:
@@ -95,23 +100,25 @@ class Surroundings:
         """Look where a lost project was, and in the folder above that."""
         near, gone = nearest_folder(path)
         self.gone_from[near].add(gone)
-        folders = [near]
-        if len(PurePath(near).parts) > 3:
-            folders.append(os.path.dirname(near))
-        for folder in folders:
-            if not is_root(folder):
-                self.look_in(folder, NEAR_DEPTH)
+        if not is_root(near):
+            self.look_in(near)
+        above = PurePath(near).parent
+        if len(above.parts) > 2:
+            self.look_in(str(above))
 
-    def look_in(self, root: str, depth: int) -> None:
+    def look_in(self, root: str, depth: int = NEAR_DEPTH) -> None:
         """Look at a folder and so many levels below it, once."""
-        if self.depths.get(root, -1) >= depth:
+        past_depth = self.depths.get(root, -1)
+        if past_depth >= depth:
             return
         self.depths[root] = depth
-        for folder, is_checkout in _walk(root, depth):
+        folders = _walk(root, depth)
+        for folder, is_checkout in folders:
             above, name = os.path.split(folder)
-            self.by_name[name.lower()].add(folder)
+            name = name.lower()
+            self.by_name[name].add(folder)
             self.inside[above].add(folder)
-            if is_checkout and len(self.checkouts) < MOST_ASKED:
+            if is_checkout:
                 self.checkouts[folder] = None
 
 
@@ -175,27 +182,36 @@ class Finder:
         """Where the project at a path that is gone may be now, the best first."""
         if path in self.homes:
             return self.homes[path]
-        places: dict[str, Candidate] = {}
-        for new, basis, sign in self._signs(path):
-            candidate = places.setdefault(new, Candidate(new, basis))
-            if candidate.basis == basis:  # the rest adds nothing to the best
-                candidate.evidence.append(sign)
-        for candidate in places.values():
-            is_around = tail_below(path, candidate.path) is not None
-            if candidate.basis is not Basis.STATED and not is_around:
-                self._weigh(path, candidate)
-        ordered = sorted(places.values(), key=self._order)
-        return tuple(ordered[:MOST_CANDIDATES])
+        candidates = self._with_signs(path)
+        for candidate in candidates:
+            self._weigh(path, candidate)
+        candidates.sort(key=self._order)
+        del candidates[MOST_CANDIDATES:]
+        return tuple(candidates)
 
-    def _order(self, place: Candidate) -> tuple[object, ...]:
-        return place.path != self._named, place.rank, place.basis, place.path
+    def _with_signs(self, path: str) -> list[Candidate]:
+        """Each folder for which something speaks, with the best of that."""
+        by_path: dict[str, Candidate] = {}
+        for new, basis, sign in self._signs(path):
+            candidate = by_path.setdefault(new, Candidate(new, basis))
+            if candidate.basis == basis:
+                candidate.evidence.append(sign)
+        return list(by_path.values())
+
+    def _order(self, candidate: Candidate) -> tuple[object, ...]:
+        is_other = candidate.path != self._named
+        return is_other, candidate.rank, candidate.basis, candidate.path
 
     def _is_another(self, path: str, new: str, ours: Identity) -> bool:
         """Whether a folder is not what the lost project was: as for a move to it."""
-        there = self.survey.by_path.get(new)
-        oldest = there.first_used if there is not None else None
+        there = self._identity(new)
+        oldest = self._first_session(new)
         newest = self._last_session(path)
-        return is_another(ours, self._identity(new), new, oldest, newest)
+        return is_another(ours, there, new, oldest, newest)
+
+    def _first_session(self, path: str) -> int | None:
+        project = self.survey.by_path.get(path)
+        return project.first_used if project is not None else None
 
     def _last_session(self, path: str) -> int | None:
         project = self.lost.get(path)
@@ -206,32 +222,40 @@ class Finder:
         its commits those of other clones that are linked with the same.
         """
         repositories = self.survey.repositories.items()
-        remotes = {name.lower() for name, paths in repositories if path in paths}
+        remotes: set[str] = set()
+        for name, clones in repositories:
+            if path in clones:
+                remotes.add(name.lower())
         roots: set[str] = set()
         for name, clones in repositories:
             if name.lower() in remotes:
                 for clone in clones:
-                    roots |= self._identity(clone).roots
+                    theirs = self._identity(clone)
+                    roots |= theirs.roots
         return Identity(frozenset(remotes), frozenset(roots))
 
     def _signs(self, path: str) -> Iterator[Sign]:
         """All that speaks for a folder, the best first: what the state says, then git,
-        then what is in a folder, then names. What is around the home is nobody's, and
-        what only looks alike is no sign.
+        then what is in a folder, then names. What only looks alike is no sign.
         """
-        home = str(self.survey.layout.home)
         ours = self._identity_of(path)
         signs = [*self._stated(path)]
         if self.roots is not None:
             signs += self._same_repository(path, ours)
             signs += self._same_inside(path)
             signs += self._same_name(path)
-        for sign in sorted(signs, key=_basis):
+        signs.sort(key=_basis)
+        for sign in signs:
             new, basis, _ = sign
-            if is_root(new) or tail_below(home, new) is not None:
+            if self._is_nobodys(new):
                 continue
             if basis < Basis.INSIDE or not self._is_another(path, new, ours):
                 yield sign
+
+    def _is_nobodys(self, folder: str) -> bool:
+        """Whether the home is in it, or is it."""
+        home = str(self.survey.layout.home)
+        return is_root(folder) or tail_below(home, folder) is not None
 
     def _stated(self, path: str) -> Iterator[Sign]:
         for new, how in self.survey.former.get(path, {}).items():
@@ -239,12 +263,16 @@ class Finder:
 
     def _same_repository(self, path: str, ours: Identity) -> Iterator[Sign]:
         """A checkout with the same remote or root commit is likely the lost project."""
-        for folder in self._around.checkouts if ours.remotes else ():
+        if not ours.remotes:
+            return
+        basis = Basis.SAME_REPOSITORY
+        for folder in list(self._around.checkouts)[:MOST_ASKED]:
             there = self._identity(folder)
-            if shared := there.remotes & ours.remotes:
-                yield folder, Basis.SAME_REPOSITORY, f"same remote, {min(shared)}"
+            remotes = there.remotes & ours.remotes
+            if remotes:
+                yield folder, basis, f"same remote, {min(remotes)}"
             elif there.roots & ours.roots:
-                yield folder, Basis.SAME_REPOSITORY, "same root commit"
+                yield folder, basis, "same root commit"
             elif self._is_renamed(path, folder, there):
                 yield folder, Basis.NAME, "its repository was renamed, too"
 
@@ -256,8 +284,8 @@ class Finder:
         neighbour that only was begun to be used then looks the same, so that its name
         must be similar. Comes from a report: folder and repository were both renamed.
         """
-        known = self.survey.by_path.get(folder)
-        if known is None or not known.sessions:
+        project = self.survey.by_path.get(folder)
+        if project is None or not project.sessions:
             return False
         if not there.remotes:
             return False
@@ -268,7 +296,7 @@ class Finder:
         if folder != self._named and not _are_similar(name, other_name):
             return False
         last = self._last_session(path)
-        return went_on(folder, known.first_used, last)
+        return went_on(folder, project.first_used, last)
 
     def _unknown_in(self, near: str) -> list[str]:
         """Folders that Claude Code does not know; one that is named always counts."""
@@ -289,31 +317,37 @@ class Finder:
         folders = self._unknown_in(near)
         if self._named is not None and self._named not in folders:
             folders.append(self._named)
-        below = path[len(gone) :]
+        tail = path.removeprefix(gone)
         for folder in folders:
-            if not below:
+            if not tail:
                 yield from self._around_others(path, folder)
-            elif os.path.isdir(folder + below):
-                yield folder + below, Basis.INSIDE, f"{below[1:]} is in {folder}"
+                continue
+            new = folder + tail
+            if os.path.isdir(new):
+                yield new, Basis.INSIDE, f"{tail[1:]} is in {folder}"
 
     def _around_others(self, path: str, folder: str) -> Iterator[Sign]:
         """What the lost projects below `path` say for a folder that has them: a
         repository counts most, and another one says that it is another folder.
         """
-        tails = [lost[len(path) :] for lost in self._lost_in[compared(path)]]
-        tails = [tail for tail in tails if tail]
-        there = [tail for tail in tails if os.path.isdir(folder + tail)]
-        if not there or (there != tails and path not in self.lost):
-            return
-        signs = [(folder, Basis.INSIDE, f"{there[0][1:]} is in {folder}")]
-        for tail in there:
+        signs: list[Sign] = []
+        for lost in self._lost_in[compared(path)]:
+            tail = lost[len(path) :]
             inner = folder + tail
+            if not tail:
+                continue
+            if not os.path.isdir(inner):
+                if path in self.lost:
+                    continue
+                return
+            if not signs:
+                signs.append((folder, Basis.INSIDE, f"{tail[1:]} is in {folder}"))
             ours = self._identity_of(path + tail)
             if self._is_another(path + tail, inner, ours):
                 return
-            shared = ours.remotes & self._identity(inner).remotes
-            if shared:
-                sign = f"same remote in {inner}, {min(shared)}"
+            remotes = ours.remotes & self._identity(inner).remotes
+            if remotes:
+                sign = f"same remote in {inner}, {min(remotes)}"
                 signs.append((folder, Basis.SAME_REPOSITORY, sign))
         yield from signs
 
@@ -335,10 +369,10 @@ class Finder:
         new = self._unknown_in(near)
         is_only = len(new) == 1 and len(self._around.gone_from[near]) == 1
         for folder in new:
-            known = self.survey.by_path.get(folder)
+            project = self.survey.by_path.get(folder)
             if _are_similar(name, os.path.basename(folder)):
                 yield folder, Basis.NAME, "a similar name in the same place"
-            elif known is not None and known.sessions:
+            elif project is not None and project.sessions:
                 continue
             elif is_only:
                 sign = "the only folder there that Claude Code does not know"
@@ -353,12 +387,11 @@ class Finder:
         Comes from trials: a deleted project was taken for another clone of its
         repository, which was there before or was made afterwards.
         """
-        projects = self.at_or_below(path)
-        if path in self.lost:
-            projects = [self.lost[path]]
-        first = min((project.first_used or 0 for project in projects), default=0)
-        last = max((project.last_used or 0 for project in projects), default=0)
-        log: list[tuple[int, str]] = []
+        is_around = tail_below(path, candidate.path) is not None
+        if is_around or candidate.basis is Basis.STATED:
+            return
+        first, last = self._time_of_use(path)
+        log: Log = []
         if candidate.basis is Basis.SAME_REPOSITORY:
             log = reflog(candidate.path)
         doubt = self._life_of_its_own(path, candidate.path, last)
@@ -368,16 +401,25 @@ class Finder:
             candidate.against.append(doubt)
         elif _goes_through(first, last, log):
             candidate.is_proven = True
-            candidate.evidence.append("its reflog has entries of that time")
+            sign = "its reflog has entries of that time"
+            candidate.evidence.append(sign)
+
+    def _time_of_use(self, path: str) -> tuple[int, int]:
+        """From when to when a lost project was used; of a folder, those in it."""
+        projects = self.at_or_below(path)
+        if path in self.lost:
+            projects = [self.lost[path]]
+        firsts = [project.first_used or 0 for project in projects]
+        lasts = [project.last_used or 0 for project in projects]
+        return min(firsts), max(lasts)
 
     def _life_of_its_own(self, path: str, new: str, last: int) -> str | None:
         """What says that a folder was there beside the project, which was used `last`.
 
         The change time of a folder is when it was renamed, or later.
         """
-        known = self.survey.by_path.get(new)
-        begun = known.first_used if known is not None else None
-        if begun and (begun < last or not last):
+        first = self._first_session(new)
+        if first and (first < last or not last):
             return "it had conversations of its own before that"
         renamed = 0
         for folder in ancestors(new):
@@ -393,15 +435,19 @@ class Finder:
         """One checkout is not two projects at once: between them the repository can't
         decide. Comes from a trial with two lost clones of one repository.
         """
-        rivals: dict[str, list[Candidate]] = defaultdict(list)
+        by_checkout: dict[str, list[Candidate]] = defaultdict(list)
         for path, project in self.lost.items():
-            for candidate in self.homes[path] if project.sessions else ():
+            if not project.sessions:
+                continue
+            for candidate in self.homes[path]:
                 if candidate.basis is Basis.SAME_REPOSITORY:
-                    rivals[candidate.path].append(candidate)
-        for candidates in rivals.values():
-            if len(candidates) > 1:
-                for candidate in candidates:
-                    candidate.against.append("it could be another lost project as well")
+                    by_checkout[candidate.path].append(candidate)
+        doubt = "it could be another lost project as well"
+        for rivals in by_checkout.values():
+            if len(rivals) == 1:
+                continue
+            for candidate in rivals:
+                candidate.against.append(doubt)
 
     def at_or_below(self, path: str) -> list[Project]:
         return [self.lost[lost] for lost in self._lost_in.get(compared(path), ())]
@@ -420,14 +466,14 @@ def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
             yield path, project
 
 
-def _was_cloned_after(last: int, log: list[tuple[int, str]]) -> bool:
+def _was_cloned_after(last: int, log: Log) -> bool:
     if not log or not last:
         return False
     at, what = log[0]
     return last < at and what.startswith(CLONED)
 
 
-def _goes_through(first: int, last: int, log: list[tuple[int, str]]) -> bool:
+def _goes_through(first: int, last: int, log: Log) -> bool:
     own = [at for at, what in log if not what.startswith(CLONED)]
     return any(first <= at <= last for at in own)
 
@@ -459,12 +505,20 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
     """
     waiting = [(root, 0)]
     for folder, level in waiting:
-        is_checkout = os.path.lexists(os.path.join(folder, ".git"))
+        git = os.path.join(folder, ".git")
+        is_checkout = os.path.lexists(git)
         yield folder, is_checkout
-        if level == depth or (level and is_checkout):
+        is_end = level > 0 and is_checkout
+        if is_end or level == depth:
             continue
-        for path in folders_in(folder):
-            name = os.path.basename(path)
-            if name.startswith(".") or name in SKIPPED or os.path.ismount(path):
-                continue
-            waiting.append((path, level + 1))
+        folders = filter(_may_hold_projects, folders_in(folder))
+        for path in folders:
+            below = path, level + 1
+            waiting.append(below)
+
+
+def _may_hold_projects(path: str) -> bool:
+    """Whether it is on the same disk, not hidden, and not what a tool made."""
+    name = os.path.basename(path)
+    is_of_tool = name.startswith(".") or name in SKIPPED
+    return not is_of_tool and not os.path.ismount(path)

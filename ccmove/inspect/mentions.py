@@ -6,7 +6,7 @@ at what is there and takes each file as the plan will leave it.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from ccmove.plan.files import (
     is_state,
     moved_folders,
     project_files,
+    user_settings,
 )
 from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
@@ -39,7 +40,6 @@ from ccmove.text import plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS = ("settings.json", "settings.local.json")
 YOURS = (
     "CLAUDE.md",
     "agents",
@@ -48,7 +48,6 @@ YOURS = (
     "output-styles",
     "rules",
     "skills",
-    *SETTINGS,
 )
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
@@ -61,28 +60,29 @@ NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
 def mentions(
-    layout: Layout, run: Undertaking, pairs: Pairs = (), ahead: Plan | None = None
+    layout: Layout, run: Undertaking, pairs: Pairs, ahead: Plan | None
 ) -> list[LeftAlone]:
     """What names the old paths of a run and stays as it is.
 
     `pairs` are its moves as the system spells them; `ahead` is its plan, where that is
     not carried out yet.
     """
-    asked = PathMap(run.moves, frozenset(run.kept))
+    asked = run.asked
     pairs = pairs or run.moves
-    inside = [move for move in run.projects if asked.covers(move.path)]
-    folders = [*pairs, *((move.path, move.new_path) for move in inside)]
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
-    directories = [move.target for move in run.projects]
+    directories = {move.target for move in run.projects}
     if ahead is not None:
-        directories = [move.source for move in run.projects]
-        texts = {write.path: write.after for write in ahead.writes}
+        directories = {move.source for move in run.projects}
+        for write in ahead.writes:
+            texts[write.path] = write.after
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    here = moved_folders(folders, at_old=is_at_old)
-    search = Search(layout, asked, pairs, here, texts, moved)
+    projects = [move.path for move in run.projects]
+    all_pairs = _with_projects(asked, pairs, projects)
+    folders = moved_folders(all_pairs, at_old=is_at_old)
+    search = Search(layout, asked, pairs, folders, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
@@ -92,44 +92,58 @@ def mentions(
     return rows
 
 
-def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAlone]:
+def mentions_of_past(layout: Layout, runs: Sequence[Undertaking]) -> list[LeftAlone]:
     """What still names the old path of any of these moves, the oldest of which comes
     first.
 
     An old path that is a folder again may be named, and rightly so.
     """
-    runs = list(runs)
-    moves = tuple(_moves_of_all(runs))
+    moves = _moves_of_all(runs)
     if not moves:
         return []
     kept: set[str] = set()
     projects: set[str] = set()
     for run in runs:
         kept.update(run.kept)
-        projects.update(move.path for move in run.projects)
-    kept.difference_update(old for old, _ in moves)  # which were moved later
-    asked = PathMap(moves, frozenset(kept))
-    pairs = [*moves]
-    for path in sorted(projects):
+        for move in run.projects:
+            projects.add(move.path)
+    kept.difference_update(moves)  # which were moved later
+    pairs = tuple(moves.items())
+    asked = PathMap(pairs, frozenset(kept))
+    all_pairs = _with_projects(asked, pairs, sorted(projects))
+    folders = moved_folders(all_pairs, at_old=False)
+    search = Search(layout, asked, pairs, folders, {}, {})
+    rows = list(search.lines(set()))
+    rows += search.worktrees()
+    return rows
+
+
+def _with_projects(
+    asked: PathMap, pairs: Pairs, projects: Iterable[str]
+) -> list[tuple[str, str]]:
+    """The pairs, and those of the projects that are moved with them."""
+    all_pairs = list(pairs)
+    for path in projects:
         new = asked.map(path)
         if new is not None:
-            pairs.append((path, new))
-    here = moved_folders(pairs, at_old=False)
-    search = Search(layout, asked, moves, here, {}, {})
-    return [*search.lines(set()), *search.worktrees()]
+            all_pairs.append((path, new))
+    return all_pairs
 
 
-def _moves_of_all(runs: list[Undertaking]) -> Iterator[tuple[str, str]]:
+def _moves_of_all(runs: Sequence[Undertaking]) -> dict[str, str]:
     """Each old path that is gone, and the folder that it is after all these moves."""
-    places: dict[str, str] = {}
+    moves: dict[str, str] = {}
     for run in runs:
-        later = PathMap(run.moves, frozenset(run.kept))
-        for old, new in places.items():
-            places[old] = later.map(new) or new
-        places.update(run.moves)
-    for old, new in places.items():
-        if folder_exists(old) is False and os.path.isdir(new):
-            yield old, new
+        for old, new in moves.items():
+            later = run.asked.map(new)
+            moves[old] = later or new
+        moves.update(run.moves)
+    for old in list(moves):
+        new = moves[old]
+        is_gone = folder_exists(old) is False
+        if not is_gone or not os.path.isdir(new):
+            del moves[old]
+    return moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +190,15 @@ class Search:
         copies, logs and caches, in which a path does no harm.
         """
         root = self.layout.config_dir
+        rewritten: set[Path] = set()
+        for kind in PLACES:
+            rewritten.update(kind.files(self.layout))
         number = 0
         for name in names_in(root):
             if name in PASSED_OVER:
                 continue
             for path in _files_below(root / name):
-                number += path not in looked_at
+                number += path not in looked_at and path not in rewritten
         if number:
             files = plural(number, "other file")
             what = f"{files} not checked: an old path there does no harm"
@@ -196,17 +213,18 @@ class Search:
                 file = str(folder / ".git")
                 yield LeftAlone(file, repair.what, repair.command)
 
-    def sessions(self, directories: Iterable[str]) -> Iterator[LeftAlone]:
+    def sessions(self, directories: set[str]) -> Iterator[LeftAlone]:
         """Sessions that will ask for their worktree at its old path, as far as their
         transcripts show; a worktree that is gone was so before.
         """
-        for name in sorted(set(directories)):
+        for name in sorted(directories):
             path = self.layout.projects / name
             for session, worktree in sessions_in_worktrees(path):
                 new = self._new_place(worktree)
-                if new is not None:
-                    command = "claude", "--resume", session
-                    yield LeftAlone(new, IN_WORKTREE, command, folder=new)
+                if new is None:
+                    continue
+                command = "claude", "--resume", session
+                yield LeftAlone(new, IN_WORKTREE, command, folder=new)
 
     def _new_place(self, folder: str) -> str | None:
         """Where a folder is after the move; None if it stays, or is nowhere."""
@@ -231,8 +249,9 @@ class Search:
             if ends.is_relative_to(self.layout.run):
                 continue  # what is set aside is part of another file by then
             for line in text.split("\n"):
-                if named := paths.named_in(line):
-                    olds.append(named[0])
+                names = paths.named_in(line)
+                if names:
+                    olds.append(names[0])
                     files[ends] = text
         if not olds:
             return
@@ -249,14 +268,16 @@ class Search:
         """The move that changes something in a file, where there is one."""
         if place.option is None:
             return ()
-        for old, new in place.pairs:
-            paths = self._spelled(PathMap(((old, new),)))
+        for pair in place.pairs:
+            paths = self._spelled(PathMap((pair,)))
             if not _changes(text, paths, place.rewrite):
                 continue
-            words = ["ccmove", place.option, old, new]
-            if os.path.lexists(old):
-                words.insert(2, "--skip-path-check")
-            return tuple(filter(None, words))
+            words = ["ccmove"]
+            if place.option:
+                words.append(place.option)
+            if os.path.lexists(pair[0]):
+                words.append("--skip-path-check")
+            return (*words, *pair)
         return ()
 
     def _places_of_client(self) -> Iterator[Place]:
@@ -264,7 +285,11 @@ class Search:
         layout = self.layout
         root = layout.config_dir
         yield from self._places_of_daemon()
-        yield from (Place(root / name) for name in YOURS)
+        for name in YOURS:
+            yield Place(root / name)
+        rewrite: Rewrite = settings.project_file
+        for path in user_settings(layout):
+            yield Place(path, "", "--settings", rewrite, self.pairs)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):

@@ -28,6 +28,7 @@ from ccmove.text import plural
 
 Tick = Callable[[int, int], None]  # done, in all
 Progress = Callable[[str, int, int], None]  # of what
+Former = tuple[str, str, str]  # a path, where that is now, and how that is known
 
 
 class Amount(NamedTuple):
@@ -65,8 +66,8 @@ class Directory:
         they were moved here.
         """
         transcripts = self.holding.directory.transcripts
-        named = {item.path for item in transcripts if item.path}
-        return {path for path in named if not may_be_name_of(self.name, path)}
+        paths = {item.path for item in transcripts if item.path}
+        return {path for path in paths if not may_be_name_of(self.name, path)}
 
     def items_of(self, path: str | None) -> Iterator[Item]:
         """What of the directory is this path's; for None what is nobody's."""
@@ -75,13 +76,14 @@ class Directory:
         return self.holding.items_of(path)
 
     @property
+    def has_nobodys(self) -> bool:
+        """Whether there is a file that belongs to no path."""
+        items = self.holding.nobodys
+        return any(self.amounts[item.name].files for item in items)
+
+    @property
     def sessions(self) -> list[Item]:
-        return [item for item in self.holding.directory.items if is_conversation(item)]
-
-
-def is_conversation(item: Item) -> bool:
-    """Whether it is a transcript; `agent-*.jsonl` beside one is a part of it."""
-    return item.is_transcript and not item.name.startswith("agent-")
+        return [item for item in self.holding.directory.items if item.is_conversation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +111,37 @@ class Survey:
     """Everything that is known; NothingKnownError when there is no state at all."""
 
     def __init__(self, layout: Layout, progress: Progress | None = None) -> None:
-        if not layout.config_dir.is_dir() and not layout.real_config_file.is_file():
-            raise NothingKnownError(
-                f"{layout.config_dir} does not exist: Claude Code has no data there",
-                "name the right one with --config-dir DIR",
-            )
-        tick = progress or (lambda _what, _done, _total: None)
+        _refuse_no_state(layout)
+        tick = progress or _tell_nobody
         self.layout = layout
-        self._state = State(layout, partial(tick, "reading"))
-        self.problems = self._state.problems
-        self.repositories: dict[str, list[str]] = {}
-        with self._state.problems_of(layout.config_file):
-            self.repositories = self._state.repositories
+        reading = partial(tick, "reading")
+        state = State(layout, reading)
+        self._state = state
+        self.problems = state.problems
         self.backups: list[Backup] = []  # oldest first
-        with self._state.problems_of(layout.backups):
+        with state.problems_of(layout.backups):
             self.backups = all_backups(layout)
         self._owners = self._table()
         self.directories: dict[str, Directory] = {}
-        for directory in self._read_directories(partial(tick, "projects")):
-            self.directories[directory.name] = directory
+        looking = partial(tick, "projects")
+        self._read_directories(looking)
         self.former = self._find_former()
         self.days_kept = days_kept(layout)
         self.projects = list(self._find_projects())
 
     def _table(self) -> Owners:
-        named = self._state.named
-        in_config = [path for path in named if "config entry" in named[path]]
+        counts = self._state.named
+        in_config = [path for path in counts if "config entry" in counts[path]]
         ledger = ledger_of(self.layout, self.backups)
-        listed = listed_in((), in_config)
-        return Owners(self._state, ledger, PathMap(()), listed, named)
+        claims = listed_in((), in_config)
+        return Owners(self._state, ledger, PathMap(()), claims, counts)
+
+    @cached_property
+    def repositories(self) -> dict[str, list[str]]:
+        links: dict[str, list[str]] = {}
+        with self._state.problems_of(self.layout.config_file):
+            links.update(self._state.repositories)
+        return links
 
     @cached_property
     def by_path(self) -> dict[str, Project]:
@@ -152,21 +156,26 @@ class Survey:
                 names[session_of(item.name)].append(name)
         return dict(names)
 
-    def _read_directories(self, tick: Tick) -> Iterator[Directory]:
+    def _read_directories(self, tick: Tick) -> None:
+        root = self.layout.projects
+        state = self._state
         names: tuple[str, ...] = ()
-        with self._state.problems_of(self.layout.projects):
-            names = self._state.directory_names
+        with state.problems_of(root):
+            names = state.directory_names
         for number, name in enumerate(names):
             tick(number, len(names))
             if is_of_downloads(name):
                 continue
-            path = self.layout.projects / name
-            with self._state.problems_of(path):
-                holding = self._owners.of(name)
-                amounts: dict[str, Amount] = {}
-                for item in holding.directory.items:
-                    amounts[item.name] = measured(path / item.name)
-                yield Directory(name, path, holding, amounts)
+            path = root / name
+            with state.problems_of(path):
+                self.directories[name] = self._directory(path)
+
+    def _directory(self, path: Path) -> Directory:
+        holding = self._owners.of(path.name)
+        amounts: dict[str, Amount] = {}
+        for item in holding.directory.items:
+            amounts[item.name] = measured(path / item.name)
+        return Directory(path.name, path, holding, amounts)
 
     def _find_former(self) -> dict[str, dict[str, str]]:
         """Where gone paths are now, with how that is known: by our own moves, and by
@@ -185,7 +194,7 @@ class Survey:
         runs = [backup.manifest for backup in self.backups if backup.stands]
         return [run for run in runs if run is not None and run.kind == "move"]
 
-    def _moved_by_us(self) -> Iterator[tuple[str, str, str]]:
+    def _moved_by_us(self) -> Iterator[Former]:
         """Where our moves brought what was at a path, the newest first.
 
         Not of a path to which the same move, or a later one, brought another project,
@@ -195,13 +204,15 @@ class Survey:
         arrivals: set[str] = set()
         for run in reversed(self.own_moves):
             pairs = [*run.moves]
-            pairs += [(move.path, move.new_path) for move in run.projects]
+            for move in run.projects:
+                pair = move.path, move.new_path
+                pairs.append(pair)
             arrivals.update(new for _, new in pairs)
             for old, new in pairs:
                 if old not in arrivals:
                     yield old, new, how
 
-    def _kept_elsewhere(self) -> Iterator[tuple[str, str, str]]:
+    def _kept_elsewhere(self) -> Iterator[Former]:
         """A path is where its conversations are kept, if the oldest there is one of its
         own and none is at home.
 
@@ -209,17 +220,20 @@ class Survey:
         with it shows: that says nothing of its project. Nor does what our own moves
         brought, of the path that it names.
         """
+        how = "its conversations are kept for that path now"
+        directories = self.directories.values()
         at_home: set[str | None] = set()
-        for directory in self.directories.values():
-            at_home.update(directory.holding.owner_of_session.values())
-        for directory in self.directories.values():
+        for directory in directories:
+            owners = directory.holding.owner_of_session
+            at_home.update(owners.values())
+        for directory in directories:
             oldest = self._oldest_session(directory)
             if oldest is None or len(directory.claims) != 1:
                 continue
-            came = directory.named_elsewhere - at_home
-            if oldest.path in came:
-                how = "its conversations are kept for that path now"
-                yield str(oldest.path), directory.claims[0], how
+            (new,) = directory.claims
+            guests = directory.named_elsewhere - at_home
+            if oldest.path in guests:
+                yield str(oldest.path), new, how
 
     def _oldest_session(self, directory: Directory) -> Item | None:
         """Of those that no move of ours brought."""
@@ -237,14 +251,16 @@ class Survey:
     def _find_projects(self) -> Iterator[Project]:
         """Every path with a claim or an entry, then what is nobody's."""
         directories_of: dict[str, list[Directory]] = defaultdict(list)
-        for directory in self.directories.values():
+        directories = self.directories.values()
+        for directory in directories:
             for path in directory.claims:
                 directories_of[path].append(directory)
-        for path in sorted({*directories_of, *self._state.named}):
-            yield self._project(path, directories_of[path])
-        for directory in self.directories.values():
-            items = directory.items_of(None)
-            if any(directory.amounts[item.name].files for item in items):
+        paths = {*directories_of, *self._state.named}
+        for path in sorted(paths):
+            own = directories_of[path]
+            yield self._project(path, own)
+        for directory in directories:
+            if directory.has_nobodys:
                 yield self._project(None, [directory])
 
     def _project(self, path: str | None, directories: list[Directory]) -> Project:
@@ -255,19 +271,25 @@ class Survey:
         for directory in directories:
             for item in directory.items_of(path):
                 amount = directory.amounts[item.name]
-                size += amount.size
-                if is_conversation(item):
+                if item.is_transcript:  # as a move counts it
+                    size += amount.size
+                if item.is_conversation:
                     times.append(amount.newest)
                 if item.name == MEMORY:
                     kept["memory file"] += amount.files
-        kept.update(self._state.named.get(path or "", {}))
+        names = [directory.name for directory in directories]
+        exists = None
         uses = list(times)
-        if path is not None and "prompt" in kept:
-            uses.append(self._state.prompts[path][1])
+        if path is not None:
+            exists = self._owners.exists(path)
+            kept.update(self._state.named.get(path, {}))
+            if "prompt" in kept:
+                _, last = self._state.prompts[path]
+                uses.append(last)
         return Project(
             path,
-            exists=self._owners.exists(path) if path is not None else None,
-            directories=tuple(sorted(directory.name for directory in directories)),
+            exists,
+            tuple(sorted(names)),
             sessions=len(times),
             bytes=size,
             first_used=min(times, default=None),
@@ -276,6 +298,19 @@ class Survey:
             deleted_soon=number_deleted_soon(times, self.days_kept),
             kept={place: number for place, number in kept.items() if number},
         )
+
+
+def _tell_nobody(what: str, done: int, total: int) -> None:
+    pass
+
+
+def _refuse_no_state(layout: Layout) -> None:
+    if layout.config_dir.is_dir() or layout.real_config_file.is_file():
+        return
+    raise NothingKnownError(
+        f"{layout.config_dir} does not exist: Claude Code has no data there",
+        "name the right one with --config-dir DIR",
+    )
 
 
 def ancestors(path: str) -> list[str]:
@@ -294,11 +329,11 @@ def measured(path: Path) -> Amount:
     while waiting:
         with contextlib.suppress(FileNotFoundError):
             current = waiting.pop()
-            found = os.lstat(current)
-            if stat.S_ISDIR(found.st_mode):
+            status = os.lstat(current)
+            if stat.S_ISDIR(status.st_mode):
                 waiting += [os.path.join(current, name) for name in os.listdir(current)]
                 continue
-            size += found.st_size
-            newest = max(newest, found.st_mtime_ns)
+            size += status.st_size
+            newest = max(newest, status.st_mtime_ns)
             files += 1
     return Amount(size, newest, files)

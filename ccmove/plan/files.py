@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ccmove.claude.layout import PROJECT_FILES, Layout
+from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.naming import encode
 from ccmove.claude.reading import is_there, names_in
 from ccmove.claude.state import ALIASES, INDEX, State
-from ccmove.errors import LinkError, RefusedError, again, describe
+from ccmove.errors import LinkError, RefusedError, describe
+from ccmove.hints import again
 from ccmove.plan.model import Request
 from ccmove.plan.placing import Placer
 from ccmove.plan.portions import Portion
@@ -24,6 +25,7 @@ from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
+from ccmove.rewrite.windows import compared
 
 Folder = tuple[str, str, Path]  # old path, new path, where it is now
 OtherFile = tuple[Path, Rewrite]
@@ -128,9 +130,11 @@ def _rewritten_index(
         elif part.kind == "rename":
             residents = [new_path for _, new_path in part.pairs]
 
+    homes = {compared(path) for path in residents}
+
     def resident(path: str) -> str | None:
         new_path = paths.map(path)
-        is_at_home = (new_path or path) in residents
+        is_at_home = compared(new_path or path) in homes
         if is_at_home or encode(path) != directory:
             return new_path
         return residents[0] if residents else new_path
@@ -149,7 +153,10 @@ def rewrite_config(
         return
     gone = paths
     if not request.move_folder:
-        moves = [move for move in paths.moves if not os.path.lexists(move[0])]
+        moves = []
+        for old, new in paths.moves:
+            if not os.path.lexists(old):
+                moves.append((old, new))
         gone = PathMap(tuple(moves), paths.kept, paths.alone)
     ours = occurrences_of(state, paths)
     others = occurrences_of(state, gone)
@@ -182,7 +189,8 @@ def rewrite_others(
             placer.leave(Path(error.filename), what)
         except (RefusedError, NotJsonError, OSError) as error:
             is_of_state = path.is_relative_to(placer.layout.config_dir)
-            if isinstance(error, LinkError) and is_of_state:
+            is_settings = path in user_settings(placer.layout)  # a dotfile, maybe
+            if isinstance(error, LinkError) and is_of_state and not is_settings:
                 raise
             what = f"can't be read as JSON, and stays as it is: {describe(error)}"
             placer.leave(path, what)
@@ -201,6 +209,8 @@ def other_files(
         for path in place.files(layout):
             yield path, place.rewrite
     if request.project_files:
+        for path in user_settings(layout):
+            yield path, settings.project_file
         for _, _, folder in folders:
             for path in project_files(layout, folder):
                 yield path, settings.project_file
@@ -233,6 +243,10 @@ def is_state(layout: Layout, path: Path) -> bool:
     """Whether it is a config directory and not a project's own `.claude`."""
     states = (layout.config_dir, layout.home / ".claude")
     return os.path.realpath(path) in map(os.path.realpath, states)
+
+
+def user_settings(layout: Layout) -> list[Path]:
+    return [layout.config_dir / name for name in USER_SETTINGS]
 
 
 def desktop_files(layout: Layout) -> list[Path]:

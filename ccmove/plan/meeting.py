@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import BinaryIO
 
 from ccmove.claude.reading import open_regular
-from ccmove.errors import StaleLookError, again
+from ccmove.errors import StaleLookError
+from ccmove.hints import again
 from ccmove.rewrite.windows import is_windows
 from ccmove.system import NOT_IN_NAMES
 

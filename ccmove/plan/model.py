@@ -3,7 +3,7 @@ it.
 
 A plan is one ordered list of operations. Documents are replaced first, where they are,
 and of those first the two for which the client has locks; then directories and files
-are renamed, made and removed; files that are made come last. A dry run prints the list,
+are renamed and made; files that are made come last. A dry run prints the list,
 a run does it, and a manifest is the same list with what recognises each.
 """
 
@@ -43,8 +43,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something that names OLD and stays as it is;
-    what has a command is still to do.
+    """Something that stays where, or as, it is, although it has to do with the run.
+
+    What has a command is still to do.
     """
 
     file: str
@@ -195,10 +196,13 @@ class Undertaking:
     options: tuple[str, ...] = ()
 
     @property
+    def asked(self) -> PathMap:
+        return PathMap(self.moves, frozenset(self.kept))
+
+    @property
     def paths(self) -> PathMap:
         """The moves; projects that are in none of them come along by themselves."""
-        asked = PathMap(self.moves, frozenset(self.kept))
-        return with_those_along(asked, [move.pair for move in self.projects])
+        return with_those_along(self.asked, [move.pair for move in self.projects])
 
 
 def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:

@@ -20,7 +20,8 @@ from ccmove.claude.state import (
     is_of_session,
     notes_among,
 )
-from ccmove.errors import RefusedError, again, run
+from ccmove.errors import RefusedError
+from ccmove.hints import again, run
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite import config
 from ccmove.rewrite.pathmap import PathMap

@@ -21,7 +21,8 @@ from ccmove.claude.reading import (
     ignores_case,
 )
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, State
-from ccmove.errors import RefusedError, StaleLookError, again, look_at, run
+from ccmove.errors import RefusedError, StaleLookError
+from ccmove.hints import again, look_at, run
 from ccmove.plan.meeting import Relation, names_beside, relation, relation_of_texts
 from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds

@@ -4,14 +4,14 @@ This is also the whole of a dry run.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError, run
+from ccmove.errors import RefusedError
+from ccmove.hints import run
 from ccmove.plan.files import (
     Folder,
     moved_folders,
@@ -70,8 +70,12 @@ def plan_move(
     owners = Owners(state, ledger, asked, claims)
     holdings = owners.concerned()
 
-    portions = list(chain.from_iterable(map(portions_of, holdings)))
-    pairs = list(chain.from_iterable(portion.pairs for portion in portions))
+    portions: list[Portion] = []
+    for holding in holdings:
+        portions += portions_of(holding)
+    pairs: list[tuple[str, str]] = []
+    for portion in portions:
+        pairs += portion.pairs
     paths = with_those_along(asked, pairs)
     along = paths.alone
     if along:  # with their prompts; what is where they were is not known
@@ -104,7 +108,8 @@ def plan_move(
     kept = sorted(paths.kept)
     scan = prompts.scan
     digests = [digest.hex() for digest in scan.met]
-    own = what_new_has(state, paths, scan.staying, projects)
+    prompts_at_new = map(history.decoded, scan.staying)
+    own = what_new_has(state, paths, prompts_at_new, projects)
     warnings = _warnings(prompts, placer, along, ledger)
     notes = _reasons(holdings, downloads)
     return Plan(

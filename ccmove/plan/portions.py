@@ -276,7 +276,8 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
         if kind == "rename" and tree.now(portion.target) != portion.source:
             kind = "merge"
         for share in portion.shares:
-            sizes = [item.size for item in share.items if item.size is not None]
+            files = [item for item in share.items if item.size is not None]
+            conversations = [item for item in files if item.is_conversation]
             yield ProjectMove(
                 share.path,
                 share.new_path,
@@ -284,8 +285,8 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
                 kind=kind,
                 entries=tuple(item.name for item in share.items),
                 notes=tuple(notes_among(portion.source, share.items)),
-                transcripts=len(sizes),
-                size=sum(sizes),
+                transcripts=len(conversations),
+                size=sum(item.size or 0 for item in files),
             )
 
 

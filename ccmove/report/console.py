@@ -70,7 +70,9 @@ class Printer:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines; a pipe gets them whole."""
-        console = self.rich_console() if self.terminal else None
+        console = None
+        if self.terminal:
+            console = self.rich_console()
         for line in lines:
             pieces = [self._styled(piece) for piece in line]
             if console is None:
@@ -148,7 +150,10 @@ def _rows(
     width = console.width
     plain = _plain(line)
     indent = _indent(plain)
-    style, last = line[-1] if line else ("", "")
+    if not line:
+        yield Text()
+        return
+    style, last = line[-1]
     if style == "command" and Text(plain).cell_len > width:
         words = plain.removesuffix(last)
         if re.search(r"\w", words):
@@ -156,7 +161,7 @@ def _rows(
             indent += 2
         yield Text(" " * indent + last, STYLES["command"])
         return
-    _, label = line[0] if line else ("", "")
+    _, label = line[0]
     if label.endswith(" ") and len(label) <= width // 2:
         rest = plain.removeprefix(label)
         indent = max(indent, len(label) + _indent(rest))
@@ -212,14 +217,15 @@ class Progress:
             self.close()
             self._printer.on_stderr().say([what])
             return
-        now = time.monotonic()
-        if not self._shown or now - self._began < self.DELAY:
+        elapsed = time.monotonic() - self._began
+        if not self._shown or elapsed < self.DELAY:
             return
         if self._status is None:
             console = _console(self._printer.err)
             self._status = console.status("")
             self._status.start()
-        share = min(done / max(total, 1), 1)  # a file may grow while it is worked on
+        total = max(total, 1)
+        share = min(done / total, 1)  # a file may grow while it is worked on
         self._status.update(f"{WORK[what]} {share:.0%}")
 
     def close(self) -> None:

@@ -37,10 +37,12 @@ def show_examination(
 ) -> None:
     """What was found; `fix` is the command that asks about each."""
     lines = list(_examination_lines(examination, printer))
-    can_be_asked = any(finding.can_be_asked for finding in examination.findings)
-    if fix is not None and can_be_asked:
-        lines.append(["Fix them one by one: ", ("command", fix)])
-    printer.answer(lines, examination_to_json(examination))
+    questions = [finding.can_be_asked for finding in examination.findings]
+    if fix is not None and any(questions):
+        command = ("command", fix)
+        lines.append(["Fix them one by one: ", command])
+    record = examination_to_json(examination)
+    printer.answer(lines, record)
 
 
 def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
@@ -132,7 +134,8 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
     if repair.left:
         number = plural(len(repair.left), "finding")
         title = ("title", f"{number} left.")
-        yield [title, " See: ", printer.command("doctor")]
+        see = printer.command("doctor")
+        yield [title, " See: ", see]
     if repair.result is not None:
         yield from result_lines(repair.result, printer)
     elif not repair.recovered:

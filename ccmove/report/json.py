@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
+from ccmove.report.belongings import Belongings
 from ccmove.report.result import (
     BackupRow,
     Backups,
@@ -21,6 +22,7 @@ from ccmove.report.result import (
     Moves,
     Result,
 )
+from ccmove.run.members import Members
 
 if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.findings import Examination, Finding
@@ -28,7 +30,6 @@ if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.survey import Project, Survey
 
 SCHEMA = 1
-LARGEST_NUMBER = 1 << 63
 NS = 1_000_000_000
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
 Record: TypeAlias = "Mapping[str, Json]"
@@ -59,6 +60,7 @@ def to_json(result: Result) -> Record:
         "projects": [_project(project) for project in result.projects],
         "merged": [{"path": path, "sessions": n} for path, n in result.merged],
         "counts": _counts(result),
+        "belongings": _belongings(result.belongings),
         "changes": _changes(result),
         "to_do": _to_do(result),
         "left_alone": [
@@ -96,6 +98,18 @@ def _counts(result: Result) -> Record:
         "transcripts": sum(project.transcripts for project in result.projects),
         "history": result.history.lines if result.history else 0,
         **values,
+    }
+
+
+def _belongings(belongings: Belongings) -> Record:
+    return {
+        "notes": belongings.notes,
+        "entries": belongings.entries,
+        "trusted": belongings.trusted,
+        "allowed_tools": belongings.allowed_tools,
+        "mcp_servers": belongings.mcp_servers,
+        "github_links": belongings.github_links,
+        "others": belongings.others,
     }
 
 
@@ -301,8 +315,8 @@ def from_text(text: str | bytes, backup: str) -> Result:
         report = Members(json.loads(text))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if report.number("schema") != SCHEMA:
-        raise ValueError(f"unknown version {report.number('schema')}")
+    if report.count("schema") != SCHEMA:
+        raise ValueError(f"unknown version {report.count('schema')}")
     if report.text("backup") != backup:
         raise ValueError(f"it belongs to {report.text('backup')}")
     status = report.one_of("status", "moved", "undone")
@@ -310,41 +324,61 @@ def from_text(text: str | bytes, backup: str) -> Result:
     return Result(
         status,
         report.text("config_dir"),
-        _read_pairs(report, "moves"),
+        report.each("moves", _read_pair),
         status == "undone",
         backup,
-        _read_pairs(report, "folders"),
-        tuple(_read_project(row) for row in report.rows("projects")),
-        tuple(
-            (row.text("path"), row.number("sessions")) for row in report.rows("merged")
-        ),
+        report.each("folders", _read_pair),
+        report.each("projects", _read_project),
+        report.each("merged", _read_merged),
         changes,
         history,
-        tuple(_read_leftover(row) for row in report.rows("left_alone")),
+        _read_belongings(report.value("belongings")),
+        report.each("left_alone", _read_leftover),
         report.texts("warnings"),
-        report.number("remembering"),
+        report.count("remembering"),
         report.texts("reasons"),
-        report.text_or_none("rolled_back"),
+        report.text_if_any("rolled_back"),
     )
 
 
-def _read_pairs(report: Members, name: str) -> Moves:
-    return tuple((row.text("old"), row.text("new")) for row in report.rows(name))
+def _read_pair(value: object) -> tuple[str, str]:
+    row = Members(value)
+    return row.text("old"), row.text("new")
 
 
-def _read_project(row: Members) -> MovedProject:
+def _read_merged(value: object) -> tuple[str, int]:
+    row = Members(value)
+    return row.text("path"), row.count("sessions")
+
+
+def _read_project(value: object) -> MovedProject:
+    row = Members(value)
     return MovedProject(
         row.text("from"),
         row.text("to"),
         row.one_of("kind", "rename", "merge", "split", "same"),
-        row.number("transcripts"),
-        row.number("bytes"),
+        row.count("transcripts"),
+        row.count("bytes"),
         row.text("directory"),
         row.text("new_directory"),
     )
 
 
-def _read_leftover(row: Members) -> Leftover:
+def _read_belongings(value: object) -> Belongings:
+    row = Members(value)
+    return Belongings(
+        row.count("notes"),
+        row.count("entries"),
+        row.count("trusted"),
+        row.count("allowed_tools"),
+        row.count("mcp_servers"),
+        row.count("github_links"),
+        row.count("others"),
+    )
+
+
+def _read_leftover(value: object) -> Leftover:
+    row = Members(value)
     return Leftover(row.text("file"), row.text("what"), row.text("hint"))
 
 
@@ -353,7 +387,7 @@ def _read_changes(
 ) -> tuple[tuple[Change, ...], ChangedHistory | None]:
     changes: list[Change] = []
     history = None
-    for row in report.rows("changes"):
+    for row in map(Members, report.items("changes")):
         place = row.one_of("place", "index", "config", "other", "history")
         if place == "history":
             history = _read_history(row)
@@ -369,70 +403,18 @@ def _read_change(row: Members, place: str) -> Change:
         place,
         row.text("pointer"),
         row.flag("is_key"),
-        row.text_or_none("before"),
-        row.text_or_none("after"),
+        row.text_if_any("before"),
+        row.text_if_any("after"),
     )
 
 
 def _read_history(row: Members) -> ChangedHistory:
-    paths = tuple(_read_paths(path) for path in row.rows("paths"))
+    paths = row.each("paths", _read_paths)
     if not paths:
         raise ValueError("paths is empty")
-    return ChangedHistory(row.text("file"), row.number("count"), paths)
+    return ChangedHistory(row.text("file"), row.count("count"), paths)
 
 
-def _read_paths(row: Members) -> tuple[str, str, int]:
-    return row.text("before"), row.text("after"), row.number("count")
-
-
-class Members:
-    """The members of one object, each read as what it must be: ValueError when it is
-    something else, or missing.
-    """
-
-    def __init__(self, value: object) -> None:
-        if not isinstance(value, dict):
-            raise ValueError("it is not an object")
-        self._values = value
-
-    def text(self, name: str) -> str:
-        value = self._values.get(name)
-        if not isinstance(value, str):
-            raise ValueError(f"{name} is not a text")
-        return value
-
-    def text_or_none(self, name: str) -> str | None:
-        if name in self._values and self._values[name] is None:
-            return None
-        return self.text(name)
-
-    def one_of(self, name: str, *words: str) -> str:
-        word = self.text(name)
-        if word not in words:
-            raise ValueError(f"{name} is none of {', '.join(words)}")
-        return word
-
-    def number(self, name: str) -> int:
-        value = self._values.get(name)
-        if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
-            raise ValueError(f"{name} is not a number")
-        return value
-
-    def flag(self, name: str) -> bool:
-        value = self._values.get(name)
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} is neither true nor false")
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        values = self._list(name)
-        return tuple(Members({name: value}).text(name) for value in values)
-
-    def rows(self, name: str) -> list[Members]:
-        return [Members(value) for value in self._list(name)]
-
-    def _list(self, name: str) -> list[object]:
-        values = self._values.get(name)
-        if not isinstance(values, list):
-            raise ValueError(f"{name} is not a list")
-        return values
+def _read_paths(value: object) -> tuple[str, str, int]:
+    row = Members(value)
+    return row.text("before"), row.text("after"), row.count("count")

@@ -77,23 +77,28 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     console = printer.rich_console()
     is_wide = console.width >= WIDE
     table = _empty_table(is_wide)
-    room = console.width - (40 if is_wide else 18)  # of a path
-    for project, depth, name in _by_depth(projects, is_nested=printer.terminal):
+    room = console.width - 18  # of a path
+    if is_wide:
+        room = console.width - 40
+    rows = _by_depth(projects, is_nested=printer.terminal)
+    for project, depth, name in rows:
+        state, style = FOLDERS[project.exists]
         amounts = [str(project.sessions)]
         if is_wide:
-            day = (date(project.last_used) or "-")[:10]
-            amounts += [size(project.bytes), day]
-        state, style = FOLDERS[project.exists]
+            day = date(project.last_used) or "-"
+            amounts += [size(project.bytes), day[:10]]
         indent = 2 * depth
-        path = Text(breakable(printer.shown(name), room - indent))
-        table.add_row(Text(state, style), *amounts, Padding.indent(path, indent))
+        path = breakable(printer.shown(name), room - indent)
+        cell = Padding.indent(Text(path), indent)
+        table.add_row(Text(state, style), *amounts, cell)
         if printer.verbose and project.kept:
-            also = f"also kept: {', '.join(project.kept_in_words)}"
+            also = ", ".join(project.kept_in_words)
+            cell = Padding.indent(f"also kept: {also}", indent + 2)
             nothing = [""] * len(amounts)
-            table.add_row("", *nothing, Padding.indent(also, indent + 2))
-    with console.capture() as shown:
+            table.add_row("", *nothing, cell)
+    with console.capture() as capture:
         console.print(table)
-    text = re.sub(r" +$", "", shown.get(), flags=re.MULTILINE)
+    text = re.sub(r" +$", "", capture.get(), flags=re.MULTILINE)
     print(text, end="", file=console.file)
 
 
@@ -122,8 +127,10 @@ def _by_depth(
         separator = "/" if path[0] == "/" else "\\"
         while above and not path.startswith(above[-1]):
             above.pop()
-        inside = above[-1] if above else ""
-        yield project, len(above), path.removeprefix(inside)
+        name = path
+        if above:
+            name = path.removeprefix(above[-1])
+        yield project, len(above), name
         if is_nested:
             above.append(path + separator)
 
@@ -182,7 +189,8 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
-    remarks = [f"{old} -> {new}" for old, new in row.moves]
+    what = "settings: " if row.kind == "settings" else ""
+    remarks = [f"{what}{old} -> {new}" for old, new in row.moves]
     if row.error:
         remarks = [row.error]
     if row.undoes:

@@ -3,25 +3,34 @@
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from ccmove.claude.layout import are_settings
 from ccmove.hints import Hint, in_words
+from ccmove.report.belongings import Belongings
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
-from ccmove.report.result import Change, Leftover, Result
+from ccmove.report.result import Change, Result
+from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
-MOST_FILES = 3  # on a terminal, before -v
+MOST_PROJECTS = 10  # before -v
 MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
-LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
     "in {} Claude still refers to the old memory folder and saved results until "
     "/compact; /rewind can't go back past the move"
 )
-Row = tuple[str, str]  # how many of what, and where
+# By the name of the member that they are in:
+KINDS_OF_SETTINGS = {
+    "additionalDirectories": "additional directory",
+    "permissions": "permission rule",
+    "hooks": "hook",
+    "mcpServers": "MCP server",
+    "extraKnownMarketplaces": "marketplace",
+}
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -62,70 +71,133 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         return
     is_planned = result.status == "planned"
     yield from _heading(result, is_planned)
-    yield from _summary(result, is_planned, printer)
+    yield from _summary(result, is_planned)
     if printer.verbose:
         yield from _details(result)
+    elif len(result.projects) > max(1, len(result.moves)):
+        yield []
+        yield from _each_project(result)
     title = "Still to do afterwards" if is_planned else "Still to do"
     yield from _section(title, _still_to_do(result))
-    yield from _notes(result, is_planned)
+    yield from _notes(result)
     yield []
     yield _how_it_ended(result, printer)
 
 
 def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
+    """What was done, from where to where."""
     verb = "Would move" if is_planned else "Moved"
+    if result.is_of_settings:
+        verb = "Would rewrite settings" if is_planned else "Rewrote settings"
     if result.is_undo:
         verb += " back"
+    if result.is_of_settings:
+        verb += " from"
     for old, new in result.moves:
         yield [("title", f"{verb}  "), old]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
     yield []
 
 
-def _summary(result: Result, is_planned: bool, printer: Printer) -> Iterator[Line]:
-    """How many of what, and where; before it is done, with an example."""
-    is_short = printer.terminal and not printer.verbose
-    rows = list(_folders_and_sessions(result))
-    rows += _prompts(result, is_planned)
-    rows += _documents(result, is_planned, is_short)
-    width = 0
-    for amount, _ in rows:
-        width = max(width, len(amount))
-    for amount, where in rows:
-        yield [("title", f"  {amount:{width}}   "), where]
-    harmless = result.harmless
-    if harmless and not printer.verbose:
-        notes = plural(len(harmless), "harmless note")
-        yield [f"  {notes} (-v to show)"]
+def _summary(result: Result, is_planned: bool) -> Iterator[Line]:
+    """What people would have missed, in their words."""
+    number = len(result.folders)
+    if number == 1:
+        yield ["  the folder itself"]
+    elif number:
+        yield [f"  {plural(number, 'folder')}"]
+    conversations = _conversations(result)
+    settings = _settings(result.belongings)
+    for words in (conversations, settings):
+        if words:
+            yield [f"  {', '.join(words)}"]
+    yield from _settings_files(result.changes)
     yield from _merged(result, is_planned)
 
 
-def _folders_and_sessions(result: Result) -> Iterator[Row]:
-    """What is renamed: the folders themselves, and what Claude Code keeps of each."""
-    for _, new in result.folders:
-        yield "1 folder", f"renamed to {new}"
-    if not result.projects:
-        return
+def _conversations(result: Result) -> list[str]:
     sessions = total = 0
-    numbers: Counter[str] = Counter()
     for project in result.projects:
         sessions += project.transcripts
         total += project.size
-        numbers[DONE[project.kind]] += 1
-    where = f"{size(total)}; "
-    where += ", ".join(
-        f"{plural(number, 'project directory')} {done}"
-        for done, number in numbers.items()
-    )
-    yield plural(sessions, "session"), where
-
-
-def _prompts(result: Result, is_planned: bool) -> Iterator[Row]:
+    words = []
+    if sessions:
+        words.append(f"{plural(sessions, 'session')} ({size(total)})")
     if result.history is not None:
-        where = "in history.jsonl"
-        if is_planned:
-            where += _example([new for _, new, _ in result.history.paths])
-        yield plural(result.history.lines, "prompt"), where
+        words.append(plural(result.history.lines, "prompt"))
+    if result.belongings.notes:
+        words.append(plural(result.belongings.notes, "note"))
+    return words
+
+
+def _settings(belongings: Belongings) -> list[str]:
+    """What is in the config file, as far as there is any of it."""
+    words = []
+    if belongings.trusted:
+        words.append("trust")
+    for number, noun in (
+        (belongings.allowed_tools, "allowed tool"),
+        (belongings.mcp_servers, "MCP server"),
+        (belongings.github_links, "GitHub link"),
+    ):
+        if number:
+            words.append(plural(number, noun))
+    if belongings.others:
+        words.append(f"settings of {plural(belongings.others, 'other project')}")
+    if belongings.entries and not words:
+        words.append("settings")
+    return words
+
+
+def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
+    """What is rewritten in each file that people write themselves."""
+    files: dict[str, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        if not are_settings([change.file]):
+            continue
+        kind = _kind_of_setting(change.pointer)
+        numbers = files[change.ends]
+        numbers[kind] += 1
+    for file, numbers in files.items():
+        kinds = numbers.items()
+        words = [plural(number, kind) for kind, number in kinds]
+        settings = ", ".join(words)
+        yield [f"  {settings} in {file}"]
+
+
+def _kind_of_setting(pointer: str) -> str:
+    for name, noun in KINDS_OF_SETTINGS.items():
+        if f"/{name}/" in pointer:
+            return noun
+    return "setting"
+
+
+def _each_project(result: Result) -> Iterator[Line]:
+    """A line for each of the first ten."""
+    names = {}
+    for project in result.projects[:MOST_PROJECTS]:
+        names[project] = _short_name(project.new_path, result)
+    width = max(map(len, names.values()))
+    for project, name in names.items():
+        line: list[Piece] = [("bold", f"  {name:{width}}")]
+        if project.transcripts:
+            sessions = plural(project.transcripts, "session")
+            line.append(f"   {sessions} ({size(project.size)})")
+        yield line
+    hidden = len(result.projects) - MOST_PROJECTS
+    if hidden > 0:
+        yield [f"  and {hidden} more (-v)"]
+
+
+def _short_name(path: str, result: Result) -> str:
+    """Of a project below the one folder that is moved: its path in there."""
+    if len(result.moves) != 1:
+        return path
+    _, new = result.moves[0]
+    tail = tail_below(path, new)
+    if tail is None:
+        return path
+    return tail.strip("/\\") or os.path.basename(new)
 
 
 def by_document(changes: Iterable[Change]) -> list[list[Change]]:
@@ -134,29 +206,6 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     for change in changes:
         documents.setdefault((change.file, change.ends), []).append(change)
     return sorted(documents.values(), key=lambda rows: PLACES.index(rows[0].place))
-
-
-def _documents(result: Result, is_planned: bool, is_short: bool) -> Iterator[Row]:
-    """Each document that changes, those that matter most first."""
-    documents = by_document(result.changes)[::-1]
-    most = MOST_FILES if is_short else len(documents)
-    for changes in documents[:most]:
-        first = changes[0]
-        where = f"in {first.ends}"
-        if is_planned:
-            example = _example([change.after for change in changes])
-            where = f"in {first.file}{example}"
-        yield plural(len(changes), "value"), where
-    hidden = len(documents) - most
-    if hidden > 0:
-        yield f"{hidden} more", "files (-v shows all)"
-
-
-def _example(values: Sequence[str | None]) -> str:
-    for value in values:
-        if value and len(value) <= LONGEST_EXAMPLE:
-            return f", such as {value}" if len(values) > 1 else f": {value}"
-    return ""
 
 
 def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
@@ -171,7 +220,8 @@ def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
 def _details(result: Result) -> Iterator[Line]:
     """Each directory, each value before and after, what was left alone, and why."""
     if result.projects:
-        base = os.path.dirname(result.projects[0].directory)
+        first = result.projects[0]
+        base = os.path.dirname(first.directory)
         title = f"Project directories in {base}"
         yield from _section(title, _directories(result))
     yield from _section("Differences", _differences(result))
@@ -188,7 +238,8 @@ def _directories(result: Result) -> Iterator[Line]:
         name = os.path.basename(project.directory)
         sessions = plural(project.transcripts, "session")
         about = f"{name}  {sessions}, {size(project.size)}"
-        yield [f"  {DONE[project.kind]:8} ", about]
+        done = DONE[project.kind]
+        yield [f"  {done:8} ", about]
         new_name = os.path.basename(project.new_directory)
         if new_name != name:
             yield [("dim", f"  {'to':>7}  "), ("bold", new_name)]
@@ -237,19 +288,20 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
 
 def _left_alone(result: Result) -> Iterator[Line]:
     """What does no harm, by directory."""
-    by_directory: dict[str, list[Leftover]] = defaultdict(list)
-    for row in result.harmless:
+    rows = result.harmless
+    numbers: Counter[str] = Counter()  # of rows in each directory
+    for row in rows:
         directory = os.path.dirname(row.file)
-        by_directory[directory].append(row)
-    abouts: dict[str, list[str]] = {}
-    for directory, rows in by_directory.items():
-        if len(rows) == 1:  # which may well be a directory itself
-            abouts[rows[0].file] = [rows[0].what]
-            continue
-        abouts[directory] = [
-            f"{os.path.basename(row.file)}: {row.what}" for row in rows
-        ]
-    for path, remarks in sorted(abouts.items()):
+        numbers[directory] += 1
+    abouts: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        directory, name = os.path.split(row.file)
+        if numbers[directory] == 1:  # which may well be a directory itself
+            abouts[row.file] = [row.what]
+        else:
+            abouts[directory].append(f"{name}: {row.what}")
+    for path in sorted(abouts):
+        remarks = abouts[path]
         hidden = len(remarks) - MOST_OF_A_DIRECTORY
         if hidden > 0 and not result.is_past:
             remarks[MOST_OF_A_DIRECTORY:] = [f"… and {hidden} more"]
@@ -261,12 +313,15 @@ def _still_to_do(result: Result) -> Iterator[Line]:
     for command, rows in result.to_do().items():
         for row in rows:
             yield from _about(row.file, row.what)
-        yield ["    ", ("command", command)]
+        lead = "    "
+        if result.status == "planned" and "--settings" in command.split():
+            lead += "add --settings: "
+        yield [lead, ("command", command)]
 
 
-def _notes(result: Result, is_planned: bool) -> Iterator[Line]:
+def _notes(result: Result) -> Iterator[Line]:
     notes = list(result.warnings)
-    if result.remembering and not is_planned:
+    if result.remembering:
         notes.append(REMEMBERED.format(plural(result.remembering, "session")))
     if notes:
         yield []
@@ -302,8 +357,13 @@ def _move_again(result: Result, printer: Printer) -> Line:
 
 
 def nothing_changed(apply: str | None) -> Line:
-    how: Line = [" To apply: ", ("command", apply)] if apply else []
-    return [("title", "Nothing was changed."), *how]
+    """With the command that does it; what was piped in has to be piped in again."""
+    line: list[Piece] = [("title", "Nothing was changed.")]
+    if apply:
+        is_piped = apply.endswith(" --from-file -")
+        how = " To apply, pipe the same lines into: " if is_piped else " To apply: "
+        line += [how, ("command", apply)]
+    return line
 
 
 def _section(title: str, lines: Iterable[Line]) -> list[Line]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import fspath
 
-from ccmove.claude.layout import Layout
+from ccmove.claude.layout import Layout, are_settings
 from ccmove.hints import Hint, in_words
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
+from ccmove.report.belongings import NOTHING, Belongings, belongings_of
 from ccmove.rewrite.compare import compare
 from ccmove.text import command_line
 
@@ -74,6 +75,7 @@ class Result:
     merged: tuple[tuple[str, int], ...] = ()
     changes: tuple[Change, ...] = ()
     history: ChangedHistory | None = None
+    belongings: Belongings = NOTHING
     left_alone: tuple[Leftover, ...] = ()
     warnings: tuple[str, ...] = ()
     # Sessions whose client recorded its system prompt, which names OLD:
@@ -91,6 +93,13 @@ class Result:
     is_undone: bool = False  # since then
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
+
+    @property
+    def is_of_settings(self) -> bool:
+        """Whether settings are rewritten, and nothing is moved."""
+        if self.projects or self.folders or self.history:
+            return False
+        return are_settings(change.file for change in self.changes)
 
     @property
     def harmless(self) -> list[Leftover]:
@@ -149,6 +158,7 @@ def preview_of(plan: Plan, layout: Layout) -> Result:
         merged=plan.merged,
         changes=tuple(_changes(plan)),
         history=_history(plan.history),
+        belongings=belongings_of(plan),
         left_alone=tuple(leftover(row, layout) for row in plan.left_alone),
         warnings=plan.warnings,
         remembering=plan.remembering,

@@ -14,7 +14,7 @@ from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.text import readable_size
 
-_Segment = tuple[range, range]  # numbers of the one and of the other
+_Segment = tuple[slice, slice]  # of the one and of the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +71,6 @@ def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
         yield Difference(at, _shown(a), _shown(b))
 
 
-def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
-    """Side by side where as many belong together, so that a name may have changed."""
-    for ours, theirs in _groups(_parts(a), _parts(b)):
-        if len(ours) == len(theirs):
-            for one, other in zip(ours, theirs, strict=True):
-                yield from _side_by_side(one, other, at)
-            continue
-        for gone in ours:
-            below = (*at, gone.token)
-            yield Difference(below, _shown(gone.node), None)
-        for new in theirs:
-            below = (*at, new.token)
-            yield Difference(below, None, _shown(new.node))
-
-
-def _side_by_side(one: "_Part", other: "_Part", at: Pointer) -> Iterator[Difference]:
-    below = (*at, one.token)
-    if isinstance(one.token, str) and one.token != other.token:
-        yield Difference(below, one.token, str(other.token), is_key=True)
-    yield from _differences(one.node, other.node, below)
-
-
 class _Part(NamedTuple):
     """A member of an object or an item of a list."""
 
@@ -101,24 +79,48 @@ class _Part(NamedTuple):
     node: Node
 
 
-def _parts(node: Node) -> list[_Part]:
+_Parts = list[_Part]
+
+
+def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
+    """Side by side where as many belong together, so that a name may have changed."""
+    for ours, theirs in _groups(_parts(a), _parts(b)):
+        if len(ours) == len(theirs):
+            yield from _side_by_side(ours, theirs, at)
+        else:
+            yield from _gone_and_new(ours, theirs, at)
+
+
+def _gone_and_new(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
+    for gone in ours:
+        yield Difference((*at, gone.token), _shown(gone.node), None)
+    for new in theirs:
+        yield Difference((*at, new.token), None, _shown(new.node))
+
+
+def _side_by_side(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
+    for one, other in zip(ours, theirs, strict=True):
+        below = (*at, one.token)
+        if isinstance(one.token, str) and one.token != other.token:
+            yield Difference(below, one.token, str(other.token), is_key=True)
+        yield from _differences(one.node, other.node, below)
+
+
+def _parts(node: Node) -> _Parts:
     if node.kind == "{":
         rows = zip(node.keys, node.items, strict=True)
         return [_Part(key.value, key.value, item) for key, item in rows]
     return [_Part(i, key_of(item), item) for i, item in enumerate(node.items)]
 
 
-def _groups(
-    ours: list[_Part], theirs: list[_Part]
-) -> Iterator[tuple[list[_Part], list[_Part]]]:
+def _groups(ours: _Parts, theirs: _Parts) -> list[tuple[_Parts, _Parts]]:
     """Those that belong together."""
     if len(ours) == len(theirs):
-        yield ours, theirs
-        return
+        return [(ours, theirs)]
     keys = [part.key for part in ours]
     their_keys = [part.key for part in theirs]
-    for i, k in _segments(keys, their_keys):
-        yield ours[i.start : i.stop], theirs[k.start : k.stop]
+    segments = _segments(keys, their_keys)
+    return [(ours[i], theirs[k]) for i, k in segments]
 
 
 def _shown(part: Node) -> str:
@@ -128,7 +130,7 @@ def _shown(part: Node) -> str:
 def _segments(one: list[str], other: list[str]) -> list[_Segment]:
     """What belongs together: what both have, or what is between."""
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    return [(range(i, j), range(k, m)) for _, i, j, k, m in matcher.get_opcodes()]
+    return [(slice(i, j), slice(k, m)) for _, i, j, k, m in matcher.get_opcodes()]
 
 
 def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
@@ -136,10 +138,13 @@ def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
     lines_before = before.split("\n")
     lines_after = after.split("\n")
     for i, k in _segments(lines_before, lines_after):
-        olds = lines_before[i.start : i.stop]
-        news = lines_after[k.start : k.stop]
+        olds = lines_before[i]
+        news = lines_after[k]
         if olds == news:
             continue
-        for number, (old, new) in enumerate(zip_longest(olds, news)):
-            start = k.start if old is None else i.start
+        rows = zip_longest(olds, news)
+        for number, (old, new) in enumerate(rows):
+            start = i.start
+            if old is None:
+                start = k.start
             yield ChangedLine(start + number, old, new)

@@ -9,7 +9,7 @@ from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, parse, quote
 from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import Mapper, Splice
+from ccmove.rewrite.splice import Mapper, Splice, Texts
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
@@ -65,10 +65,11 @@ def _projects(projects: Node, paths: PathMap) -> str:
     """
     members = projects.members()
     names: dict[str, str] = {}
-    texts: dict[str, str | None] = {}
+    texts: Texts = {}
     coming = _coming(projects, paths)
     for new, values in coming.items():
-        if new in members and not paths.covers(new):
+        stays = new in members and not paths.covers(new)
+        if stays:
             target = new
             value = members[new].raw
         else:  # an object, if there is one, takes up the others
@@ -88,13 +89,14 @@ def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
     members = projects.members()
     coming: dict[str, dict[str, str]] = defaultdict(dict)
     for key in projects.keys:
-        old = key.value
         new = make.moved(key, paths.map)
         if new is None:
             continue
-        value = members[old].raw
-        moved = make.with_strings(value, paths.map, is_plain)
-        coming[new][old] = moved
+        old = key.value
+        value = members[old]
+        moved = make.with_strings(value.raw, paths.map, is_plain)
+        values = coming[new]
+        values[old] = moved
     return coming
 
 
@@ -110,7 +112,7 @@ def merged(text: str, incoming: str) -> str:
     if ours.kind != "{":
         return incoming
     have = ours.members()
-    texts: dict[str, str | None] = {}
+    texts: Texts = {}
     added: dict[str, str] = {}
     for name, coming in theirs.members().items():
         mine = have.get(name)
@@ -146,7 +148,7 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     return splices
 
 
-def _moved_once(listed: Node, mapper: Mapper) -> dict[int, str | None]:
+def _moved_once(listed: Node, mapper: Mapper) -> Texts:
     """The texts of the items that change; None for one that is there already."""
     have: list[object] = []
     news: dict[int, str] = {}
@@ -156,7 +158,7 @@ def _moved_once(listed: Node, mapper: Mapper) -> dict[int, str | None]:
             have.append(item.value)
         else:
             news[number] = new
-    texts: dict[int, str | None] = {}
+    texts: Texts = {}
     for number, new in news.items():
         is_listed = new in have
         texts[number] = None if is_listed else quote(new)

@@ -14,7 +14,8 @@ import re
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
@@ -115,7 +116,9 @@ class Scan:
     swaps: dict[Swap, int] = field(default_factory=dict)  # with their numbers
     unreadable: int = 0  # lines with OLD that are not valid JSON, or too long
     is_utf16: bool = False  # as an editor may save it: no path is found in it
-    staying: set[str] = field(default_factory=set)  # paths that were met and stay
+    staying: set[bytes] = field(
+        default_factory=set
+    )  # `project`s that were met and stay
     met: list[bytes] = field(default_factory=list)  # digests of their lines
     # How many lines each swap changes, by its number.
     _times: list[int] = field(default_factory=list)
@@ -146,20 +149,25 @@ class Scan:
         self._times[number] += 1
         self.rows += self.ROW.pack(start, number, line)
 
+    def take(self, prompt: Prompt, swap: Swap | None) -> None:
+        """The path of a prompt changes, or was met and stays."""
+        if swap is None:
+            self.staying.add(prompt.project)
+            self.met.append(prompt.digest)
+        else:
+            self.add(prompt.start, swap, prompt.digest)
+
     def __iter__(self) -> Iterator[tuple[int, Swap, bytes]]:
         swaps = list(self.swaps)
         for start, number, line in self.ROW.iter_unpack(self.rows):
             yield start, swaps[number], line
 
     def copy(self) -> "Scan":
-        twin = Scan(self.size)
-        twin.rows = bytearray(self.rows)
-        twin.swaps = dict(self.swaps)
-        twin.unreadable = self.unreadable
-        twin.staying = set(self.staying)
-        twin.met = list(self.met)
-        twin._times = list(self._times)
-        return twin
+        """One that can be extended, while this stays as it is."""
+        rows = bytearray(self.rows)
+        swaps = dict(self.swaps)
+        times = list(self._times)
+        return replace(self, rows=rows, swaps=swaps, _times=times)
 
     def extend(self, rest: "Scan") -> None:
         for row in rest:
@@ -180,31 +188,20 @@ def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -
     """Look at the bytes from `start` to `size`; `tick` is told how many so far."""
     changes = Scan(start)
     changes.is_utf16 = b"\0" in read(start, FIRST_BYTES)  # which JSON has not
-    swaps: dict[tuple[bytes, str | None], Swap | None] = {}
-    staying: set[bytes] = set()
+    swap_of = cache(partial(_swap_by, rule))  # few paths, maybe millions of lines
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
         session = prompt.session if rule.by_session else None
-        key = prompt.project, session
-        if key not in swaps:
-            swaps[key] = _swap_by(rule, prompt)
-        swap = swaps[key]
-        if swap is None:
-            staying.add(prompt.project)
-            changes.met.append(prompt.digest)
-        else:
-            changes.add(prompt.start, swap, prompt.digest)
-    paths = map(decoded, staying)
-    changes.staying.update(paths)
+        changes.take(prompt, swap_of(prompt.project, session))
     return changes
 
 
-def _swap_by(rule: Rule, prompt: Prompt) -> Swap | None:
+def _swap_by(rule: Rule, project: bytes, session: str | None) -> Swap | None:
     """What the rule makes of a prompt's path; None: it stays."""
-    path = decoded(prompt.project)
-    new = rule.new_path(path, prompt.session)
+    path = decoded(project)
+    new = rule.new_path(path, session)
     if new is None or new == path:
         return None
-    return Swap(prompt.project, encoded(new))
+    return Swap(project, encoded(new))
 
 
 def prompts_with(
@@ -362,12 +359,14 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
         done = 0
         next_position = position + end
         while row is not None and row[0] < next_position:
-            start, swap, _ = row
-            begin = start - position
-            pieces.append(view[done:begin])
+            value_start, swap, _ = row
+            begin = value_start - position
+            as_before = view[done:begin]
+            pieces.append(as_before)
             pieces.append(swap.new)
             done = begin + len(swap.old)
-            if not block.startswith(swap.old, begin):
+            is_as_seen = block.startswith(swap.old, begin)
+            if not is_as_seen:
                 raise StaleLookError("the history has changed since it was looked at")
             row = next(rows, None)
         pieces.append(view[done:end])
@@ -434,31 +433,30 @@ class WayBack:
 
     rule: Rule  # for those that came since
     met: frozenset[bytes] = frozenset()  # digests of those that were at NEW before
-    elsewhere: frozenset[str] = frozenset()  # sessions that stay with their prompts
+    elsewhere: frozenset[str] = frozenset()  # sessions that left NEW
 
 
 def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     """The way back, line by line.
 
-    A line that the run wrote gets its old value; one that came since goes by the rule;
-    what was at NEW before stays.
+    A line that the run wrote gets its old value; one that came since, or of a session
+    that left, goes by the rule; what was at NEW before stays.
     """
     written = _old_values(kept)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
-        line = prompt.digest
-        olds = written.get((prompt.project, line))
+        _, project, digest, session = prompt
+        key = project, digest
+        olds = written.get(key)
         back: Swap | None = None
-        if prompt.session in way.elsewhere:
-            continue
-        if olds:
-            old = olds.pop(0) if len(olds) > 1 else olds[0]
-            back = Swap(prompt.project, old)
-        elif line not in way.met:
-            back = _swap_by(way.rule, prompt)
-        if back is not None:
-            changes.add(prompt.start, back, line)
+        if olds and session not in way.elsewhere:
+            back = Swap(project, olds[0])
+            if len(olds) > 1:
+                del olds[0]
+        elif digest not in way.met:
+            back = _swap_by(way.rule, project, session)
+        changes.take(prompt, back)
     return changes
 
 
@@ -483,19 +481,21 @@ def count_prompts(
     read: Read, size: int, tick: Callable[[int, int], None] | None = None
 ) -> dict[str, tuple[int, int]]:
     """Of every `project`: how many lines, and the newest in ns or 0."""
-    number: Counter[bytes] = Counter()
-    newest: Counter[bytes] = Counter()  # in ms
+    lines: Counter[bytes] = Counter()
+    newest: Counter[bytes] = Counter()
     for start, block, end in blocks(read, 0, size):
         if tick:
             tick(start, size)
-        for raw, time in _prompts_in(block[:end]):
-            number[raw] += 1
-            newest[raw] = max(time, newest[raw])
+        whole_lines = block[:end]
+        for raw, time in _prompts_in(whole_lines):
+            lines[raw] += 1
+            if time > newest[raw]:
+                newest[raw] = time
     counts = {}
-    for raw, count in number.items():
+    for raw, count in lines.items():
         path = decoded(raw)
-        time = newest[raw] * 1_000_000
-        counts[path] = count, time
+        nanoseconds = newest[raw] * 1_000_000
+        counts[path] = count, nanoseconds
     return counts
 
 

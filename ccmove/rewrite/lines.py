@@ -44,9 +44,8 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
 
     Lines that the run added go, those that it replaced or took out come back.
     """
-    lines_now = now.split("\n")
     changes = list(changed_lines(before, after))
-    original: dict[str, str | None] = {}  # of each line that the run wrote
+    originals: dict[str, str | None] = {}  # of each line that the run wrote
     removed: list[str] = []
     for change in changes:
         old = change.before
@@ -54,12 +53,17 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
         if new is None:
             removed.append(old or "")
         elif (old or new).strip():
-            original[new] = old
-    back = [original.get(line, line) for line in lines_now]
-    staying = [line for line in back if line is not None]
+            originals[new] = old
+    lines_now = now.split("\n")
+    staying: list[str] = []
+    for line in lines_now:
+        original = originals.get(line, line)
+        if original is not None:
+            staying.append(original)
     text = "\n".join(staying)
-    lost = _lost(changes, {*lines_now, *staying})
-    return appended(text, "\n".join(removed)), lost
+    text = appended(text, "\n".join(removed))
+    lines = {*lines_now, *staying}
+    return text, _lost(changes, lines)
 
 
 def _lost(changes: list[ChangedLine], lines: set[str]) -> list[str]:

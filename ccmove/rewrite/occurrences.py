@@ -96,14 +96,6 @@ class Occurrences(PathMap):
             return None
         return "".join(pieces) + value[done:] if pieces else None
 
-    def is_unclear(self, value: str) -> bool:
-        """Whether the value stays because nobody can say what is meant."""
-        try:
-            list(self._places(value))
-        except _UnclearError:
-            return True
-        return False
-
     def _places(self, value: str) -> Iterator[tuple[int, int, str]]:
         """Where each occurrence begins and ends, and what comes in its place."""
         done = 0
@@ -249,13 +241,13 @@ def _begins_after_slashes(before: str) -> bool:
     if not bare.endswith(":"):
         return _is_free(bare)
     has_host = len(before) - len(bare) < 2
-    return not has_host and "@" not in bare
+    return not has_host and "@" not in _last_word(bare[:-1])
 
 
 def _begins_after_colon(before: str) -> bool:
     """After an absolute path, `=` or a scheme; not after a host or a drive."""
     bare = before[:-1]
-    word = _WORD_BEGINS.split(bare[-LONGEST_PATH:])[-1]
+    word = _last_word(bare)
     if not word:
         if bare.endswith("="):
             return True
@@ -266,6 +258,10 @@ def _begins_after_colon(before: str) -> bool:
     if is_path or _VARIABLE.match(word) or word in SCHEMES:
         return True
     raise _UnclearError
+
+
+def _last_word(before: str) -> str:
+    return _WORD_BEGINS.split(before[-LONGEST_PATH:])[-1]
 
 
 def _in_rule(value: str, start: int, new: str) -> str:

@@ -8,11 +8,12 @@ others stay.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
+# The new texts of a member by its name, of an item by its number; None: it goes.
+Texts = dict[str | int, str | None]
 Splice = tuple[Node, str]  # a value or key, and the JSON text that comes in its place
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
@@ -38,7 +39,7 @@ def _start_of(splice: Splice) -> int:
 
 def changed(
     parent: Node,
-    texts: Mapping[Any, str | None],
+    texts: Texts,
     added: Iterable[tuple[str, str]] = (),
     names: Mapping[str, str] | None = None,
 ) -> str:
@@ -69,7 +70,7 @@ def changed(
 
 
 def _items_left(
-    parent: Node, texts: Mapping[Any, str | None], names: Mapping[str, str]
+    parent: Node, texts: Texts, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The items that do not go: what stands ahead of each, and its new text."""
     text = parent.text

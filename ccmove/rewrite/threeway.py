@@ -19,15 +19,13 @@ from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, walk
 from ccmove.rewrite.lines import without_lines
 from ccmove.rewrite.occurrences import is_no_text
-from ccmove.rewrite.splice import Mapper
+from ccmove.rewrite.splice import Mapper, Texts
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
 ENTRIES = ("entries",)  # where an index has them
 SESSION = (*ENTRIES, 0, "sessionId")  # of any of them
 
-# The new texts of a member by its name, of an item by its number; None: it goes.
-_Texts = dict[str | int, str | None]
 # A value with where it is; an object or a list has no value of its own.
 _Fact = tuple[Pointer, str | None]
 
@@ -92,11 +90,11 @@ def _is_out(versions: _Versions) -> bool:
     had = _facts(versions.ours)
     have = _facts(versions.theirs)
     written = left - had
+    if written & have:
+        return False
     gone = had - left
     objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
-    is_written = bool(written & have)
-    is_back = objects <= have and bool(gone & have)
-    return is_back and not is_written
+    return objects <= have and bool(gone & have)
 
 
 def _facts(root: Node) -> set[_Fact]:
@@ -183,7 +181,7 @@ class _Taking:
         left = versions.base.members()
         had = versions.ours.members()
         have = versions.theirs.members()
-        texts: _Texts = {}
+        texts: Texts = {}
         added: dict[str, str] = {}
         for name in had | left:
             base = left.get(name)
@@ -203,6 +201,7 @@ class _Taking:
     ) -> str | None:
         """The text of a member that each of the three may lack; None: there is none."""
         if base is None:
+            assert ours is not None  # else it came since, and nobody asks
             return self._taken_by_the_run(ours, theirs, at)
         if ours is None:
             return self._added_by_the_run(base, theirs, at)
@@ -212,14 +211,8 @@ class _Taking:
             return None
         return self.merged(_Versions(base, ours, theirs), at)
 
-    def _taken_by_the_run(
-        self, ours: Node | None, theirs: Node | None, at: Pointer
-    ) -> str | None:
+    def _taken_by_the_run(self, ours: Node, theirs: Node | None, at: Pointer) -> str:
         """It comes back; where it was made again since, it adds what that lacks."""
-        if ours is None:
-            if theirs is None:
-                return None
-            return theirs.raw
         if theirs is None or theirs.value == ours.value:
             return ours.raw
         self.lose(*at)
@@ -248,7 +241,7 @@ class _Taking:
     def _objects_by_number(self, versions: _Versions, at: Pointer) -> str:
         base, ours, theirs = versions
         rows = zip(base.items, ours.items, theirs.items, strict=True)
-        texts: _Texts = {}
+        texts: Texts = {}
         for number, row in enumerate(rows):
             texts[number] = self.merged(_Versions(*row), at)
         return make.changed(theirs, texts)
@@ -260,7 +253,7 @@ class _Taking:
         had = ours.known()
         have = theirs.known()
         originals = dict(zip(left, ours.items, strict=True))
-        texts: _Texts = {}
+        texts: Texts = {}
         for number, item in enumerate(have):
             if item in originals:
                 original = originals[item]
@@ -278,7 +271,7 @@ class _Taking:
         left = base.known()
         had = ours.known()
         have = theirs.known()
-        texts: _Texts = {}
+        texts: Texts = {}
         for number, item in enumerate(have):
             is_of_the_run = item in left and item not in had
             if is_of_the_run:
@@ -299,7 +292,7 @@ class _Taking:
         left = _by_session(base)
         had = _by_session(ours)
         have = _by_session(theirs)
-        texts: _Texts = {}
+        texts: Texts = {}
         for number, entry in enumerate(theirs.items):
             key = index.key_of(entry)
             if key not in left:
@@ -374,7 +367,7 @@ def _what_came_since(base: Node, now: Node) -> str | None:
         return now.raw
     had = base.members()
     have = now.members()
-    texts: _Texts = {}
+    texts: Texts = {}
     for name, item in have.items():
         if name in had:
             original = had[name]
@@ -391,7 +384,7 @@ def _item_of_since(base: Node, now: Node) -> str | None:
         return _what_came_since(base, now)
     had = set(base.known())
     have = now.known()
-    texts: _Texts = {}
+    texts: Texts = {}
     for number, item in enumerate(have):
         if item in had:
             texts[number] = None
@@ -408,7 +401,7 @@ class _Projects:
 
     taking: _Taking
     versions: _Versions
-    texts: _Texts = field(default_factory=dict)  # by the present key; None: it goes
+    texts: Texts = field(default_factory=dict)  # by the present key; None: it goes
     # Present key -> the key it gets again.
     names: dict[str, str] = field(default_factory=dict)
     added: dict[str, str] = field(default_factory=dict)
@@ -522,17 +515,23 @@ class _Projects:
             self.added[key] = original
 
     def _is_used_again(self, key: str) -> bool:
-        """Whether something came since at a key that the run emptied."""
-        return key in self.have and key not in self.left
+        """Whether something came since at a key that the run emptied, and stays."""
+        return key in self.have and key not in self.left and not self._follows(key)
+
+    def _follows(self, key: str) -> bool:
+        """Whether a key that came since goes with the folder."""
+        return key not in self.left and self.taking.back.path(key) is not None
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        target = self.taking.came_back(key)
+        taking = self.taking
+        target = taking.back.path(key)
         if target is None or key in self.texts:
             return
-        is_used = target in self.had or target in self.have
-        if is_used:
-            self.taking.lose(config.PROJECTS, key)
+        leaves = target in self.names or self._follows(target)
+        is_used = target in self.have and not leaves
+        if is_used or target in self.had:
+            taking.lose(config.PROJECTS, key)
             return
         value = self.have[key].raw
         self.texts[key] = self._followed(value)
@@ -565,11 +564,12 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
 
     `had` is the JSON text of what NEW had before the run, by its path: that stays.
     """
-    projects = parse(text).members().get(config.PROJECTS)
+    root = parse(text)
+    projects = root.members().get(config.PROJECTS)
     if projects is None or projects.kind != "{":
         return text
     members = projects.members()
-    texts: dict[str, str | None] = {}
+    texts: Texts = {}
     coming: dict[str, str] = {}
     for key, node in members.items():
         old = back.path(key)
@@ -586,10 +586,14 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
         if path not in members:
             added[path] = value
             continue
-        there = texts.get(path) or members[path].raw
-        texts[path] = config.merged(there, value)
+        there = texts.get(path, members[path].raw)
+        if there is None:  # what was there goes back itself
+            texts[path] = value
+        else:
+            texts[path] = config.merged(there, value)
     entries = make.changed(projects, texts, added.items())
-    return make.apply(text, [(projects, entries)])
+    splice = (projects, entries)
+    return make.apply(text, [splice])
 
 
 def _entry_of_since(now: Node, before: str | None) -> str | None:

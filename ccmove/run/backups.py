@@ -26,9 +26,8 @@ from ccmove.errors import (
     RefusedError,
     UsageError,
     describe,
-    look_at,
-    run,
 )
+from ccmove.hints import look_at, run
 from ccmove.plan.model import ProjectMove
 from ccmove.run import disk
 from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json
@@ -203,8 +202,8 @@ def read_backup(layout: Layout, backups: Iterable[Backup], identifier: str) -> M
 def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     """What our own moves say about whose the entries of each directory are.
 
-    One that was undone and its undoing say nothing: sessions that had come along are
-    not its own.
+    Each run is learned in its order. An undo brings back what its move brought, so that
+    of both together only what became of it otherwise is left.
     """
     known, problem = _known(layout, backups)
     ledger = Ledger(problem=problem)

@@ -36,10 +36,10 @@ from ccmove.run.manifest import (
     config_name,
     sha256,
 )
+from ccmove.run.members import Members, read_items, read_match, read_number, read_text
 from ccmove.run.roots import Role, Roots, is_name, read_folder, write_folder
 
 SCHEMA = 4
-LARGEST_NUMBER = 1 << 63
 HASH = re.compile("[0-9a-f]{64}")
 PROMPT = re.compile("[0-9a-f]{16}")
 OPTION = re.compile("(--)?[a-z]+(-[a-z]+)*")
@@ -53,28 +53,12 @@ Runs = dict[str, tuple[ProjectMove, ...]]  # ID -> what that run brought where
 T = TypeVar("T")
 
 
-class Fields:
-    """The members of a JSON object, each of them read as what it has to be."""
+class Fields(Members):
+    """The members of what is in a manifest, which has paths."""
 
     def __init__(self, value: object, paths: Roots | None = None) -> None:
-        if type(value) is not dict:
-            raise ValueError(f"{value!r:.200} is not an object")
-        self._members: Row = value
+        super().__init__(value)
         self._roots = paths
-
-    def value(self, name: str) -> object:
-        if name not in self._members:
-            raise ValueError(f"{name} is missing")
-        return self._members[name]
-
-    def has(self, name: str) -> bool:
-        return self.value(name) is not None
-
-    def text(self, name: str) -> str:
-        return _text(self.value(name))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        return self.each(name, _text)
 
     def name(self, name: str) -> str:
         return _name(self.value(name))
@@ -83,34 +67,19 @@ class Fields:
         return self.each(name, inside)
 
     def prompts(self, name: str) -> tuple[str, ...]:
-        return tuple(_match(item, PROMPT) for item in self.items(name))
+        return tuple(read_match(item, PROMPT) for item in self.items(name))
 
     def options(self, name: str) -> tuple[str, ...]:
-        return tuple(_match(item, OPTION) for item in self.items(name))
-
-    def one_of(self, name: str, *choices: str) -> str:
-        text = self.text(name)
-        if text not in choices:
-            raise ValueError(f"{text!r:.200} is none of {', '.join(choices)}")
-        return text
+        return tuple(read_match(item, OPTION) for item in self.items(name))
 
     def id(self, name: str) -> str:
-        return _match(self.value(name), ID_PATTERN)
+        return read_match(self.value(name), ID_PATTERN)
 
     def id_if_any(self, name: str) -> str | None:
         return self.id(name) if self.has(name) else None
 
     def hash(self, name: str) -> str:
-        return _match(self.value(name), HASH)
-
-    def number(self, name: str) -> int:
-        return _number(self.value(name))
-
-    def count(self, name: str, limit: int = LARGEST_NUMBER) -> int:
-        number = self.number(name)
-        if not 0 <= number < limit:
-            raise ValueError(f"{name} can't be {number}")
-        return number
+        return read_match(self.value(name), HASH)
 
     def mode(self, name: str) -> int:
         return self.count(name, 0o10000)
@@ -125,12 +94,6 @@ class Fields:
         assert self._roots is not None
         return self._roots.read(value, role)
 
-    def items(self, name: str) -> list[object]:
-        return _items(self.value(name))
-
-    def each(self, name: str, read: Callable[[object], T]) -> tuple[T, ...]:
-        return tuple(read(item) for item in self.items(name))
-
     def row(self, name: str) -> "Fields":
         return Fields(self.value(name), self._roots)
 
@@ -139,40 +102,15 @@ class Fields:
         return tuple(map(read, rows))
 
 
-def _items(value: object) -> list[object]:
-    if type(value) is not list:
-        raise ValueError(f"{value!r:.200} is not a list")
-    return value
-
-
-def _text(value: object) -> str:
-    if type(value) is not str:
-        raise ValueError(f"{value!r:.200} is not a text")
-    return value
-
-
-def _match(value: object, pattern: re.Pattern[str]) -> str:
-    text = _text(value)
-    if not pattern.fullmatch(text):
-        raise ValueError(f"{text!r:.200} is not {pattern.pattern}")
-    return text
-
-
-def _number(value: object) -> int:
-    if type(value) is not int or abs(value) >= LARGEST_NUMBER:
-        raise ValueError(f"{value!r:.200} is not a number")
-    return value
-
-
 def _name(value: object) -> str:
     if not is_name(value):
         raise ValueError(f"{value!r:.200} is not a name")
-    return _text(value)
+    return read_text(value)
 
 
 def inside(value: object) -> str:
     """Names with strokes between them, which lead nowhere but down."""
-    text = _text(value)
+    text = read_text(value)
     path = PurePath(text)
     if path.anchor or ".." in path.parts:
         raise ValueError(f"{text!r:.200} leads elsewhere")
@@ -279,7 +217,7 @@ def _roots(row: Fields, layout: Layout, run: Path) -> Roots:
 
 
 def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
-    old, new = _items(value)
+    old, new = read_items(value)
     return read_folder(layout, old), read_folder(layout, new)
 
 
@@ -402,8 +340,8 @@ def _holds(row: Fields) -> Holds | FileHolds | FolderHolds:
 
 
 def _entry(value: object) -> tuple[str, str, int, int]:
-    name, kind, size, mtime = _items(value)
-    return inside(name), _text(kind), _number(size), _number(mtime)
+    name, kind, size, mtime = read_items(value)
+    return inside(name), read_text(kind), read_number(size), read_number(mtime)
 
 
 def _content(row: Fields) -> Content:
@@ -454,7 +392,7 @@ def _own(row: Fields) -> Own:
 
 
 def _move(value: object) -> tuple[str, str]:
-    old, new = map(_text, _items(value))
+    old, new = map(read_text, read_items(value))
     for path in (old, new):
         if is_root(path) or "\0" in path:
             raise ValueError(f"{path!r} can't be moved")
@@ -462,8 +400,8 @@ def _move(value: object) -> tuple[str, str]:
 
 
 def _home(value: object) -> tuple[str, int, int]:
-    path, device, inode = _items(value)
-    return _text(path), _number(device), _number(inode)
+    path, device, inode = read_items(value)
+    return read_text(path), read_number(device), read_number(inode)
 
 
 # -- the ledger: what is known of runs whose backups were pruned
@@ -479,8 +417,8 @@ def ledger_to_json(runs: Runs) -> Row:
 def ledger_from_json(record: object) -> Runs:
     """What each run brought where; ValueError when no run of ours wrote this."""
     runs: Runs = {}
-    for value in _items(unsealed(record).get("runs")):
-        identifier, moves = _items(value)
-        projects = [_project(Fields(move)) for move in _items(moves)]
-        runs[_match(identifier, ID_PATTERN)] = tuple(projects)
+    for value in read_items(unsealed(record).get("runs")):
+        identifier, moves = read_items(value)
+        projects = [_project(Fields(move)) for move in read_items(moves)]
+        runs[read_match(identifier, ID_PATTERN)] = tuple(projects)
     return runs

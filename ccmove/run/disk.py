@@ -2,15 +2,15 @@
 
 Its contract, which a system-call trace can check:
 
-- A file that exists is never opened for writing. New content is written beside it under
-  a new name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner,
-  and renamed.
+- A file of the user's or the client's is never opened for writing. New content is
+  written beside it under a new name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk,
+  given mode and owner, and renamed.
 - After every change of a directory of the user's that directory is flushed, before
   anything else. Our own directories, and those in which files are staged, are flushed
-  before the journal changes, which is what builds on them. The client's locks need not
+  before the manifest changes, which is what builds on them. The client's locks need not
   survive a power cut.
-- Only the record of progress is appended to, through one descriptor, and flushed after
-  every line.
+- Only two files of ours are appended to: the record of progress, through one descriptor
+  and flushed after every line, and the staged history, by what came meanwhile.
 - Nothing is renamed over something else, except a staged file over the one it replaces.
 - Parents are opened without following links, and every call works relative to that
   descriptor: a link put there by someone else leads to an error, not astray.
@@ -32,7 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.reading import directory, open_file
-from ccmove.errors import RefusedError, again
+from ccmove.errors import RefusedError
+from ccmove.hints import again
 from ccmove.system import (
     AS_IT_IS,
     AT_ONCE,
@@ -101,6 +102,7 @@ def write_new(
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
+    """Add to a file that we staged, and flush it."""
     _write(path, os.O_APPEND, [data], attributes)
 
 

@@ -5,8 +5,9 @@ aside.
 and what is parked or set aside. The manifest first names only what will be staged and,
 from the commit point on, everything that the run does. When the run is done this
 directory becomes `ccmove/backups/<ID>`, and that rename is the mark of completion: a
-run is unfinished as long as it is there. `ccmove/journal.json` is there as long, for
-whoever looks: it tells the ID, and no run is rolled back from it.
+run is unfinished as long as it is there. `ccmove/journal.json` is there as long and
+tells the ID. No run is rolled back from it; but where it is and the directory is not,
+somebody took that away, and nothing is done until it is back (exit 5).
 """
 
 import contextlib
@@ -16,7 +17,8 @@ import re
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
-from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
+from ccmove.errors import RefusedError, UnfinishedRunError
+from ccmove.hints import look_at, run
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA

@@ -19,7 +19,8 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import LinkError, RefusedError, again
+from ccmove.errors import LinkError, RefusedError
+from ccmove.hints import again
 from ccmove.run import disk
 from ccmove.run.manifest import Manifest, Wrote
 
@@ -37,7 +38,7 @@ def own_lock(layout: Layout) -> Iterator[None]:
     disk.ensure_directory(layout.own)
     fd = disk.open_lock(layout.lock)
     try:
-        if not _is_locked(fd, layout):
+        if not _takes_lock(fd, layout):
             raise RefusedError(
                 f"another ccmove is running ({layout.lock} is locked)",
                 again("wait until it is done, then try again"),
@@ -48,7 +49,7 @@ def own_lock(layout: Layout) -> Iterator[None]:
             os.close(fd)  # which also releases it
 
 
-def _is_locked(fd: int, layout: Layout) -> bool:
+def _takes_lock(fd: int, layout: Layout) -> bool:
     try:
         return lock_descriptor(fd, blocking=False)
     except OSError as error:

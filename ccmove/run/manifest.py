@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.layout import Layout
+from ccmove.claude.layout import Layout, are_settings
 from ccmove.plan.model import Mkdir, Rename, Undertaking
 
 LARGEST_MANIFEST = 64 << 20
@@ -88,6 +88,13 @@ class Manifest(Undertaking):
     replaced: tuple[Path, ...] = ()
     operations: tuple[Recorded, ...] = ()  # from the commit point on
     notes_saved: tuple[SavedNote, ...] = ()  # from the commit point on
+
+    @property
+    def is_of_settings(self) -> bool:
+        """Whether it rewrote settings, and moved nothing."""
+        if self.projects or self.folders:
+            return False
+        return are_settings(str(path) for path in self.replaced)
 
     @property
     def staged(self) -> list[Path]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import directory, is_there, refuse_link
-from ccmove.errors import RefusedError, again, look_at, run
+from ccmove.errors import RefusedError
+from ccmove.hints import again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
 from ccmove.run import disk
 from ccmove.system import has_room, is_foreign, mount_of

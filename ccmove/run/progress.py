@@ -18,7 +18,8 @@ from pathlib import Path
 from types import TracebackType
 
 from ccmove.claude.reading import read_document
-from ccmove.errors import RefusedError, look_at
+from ccmove.errors import RefusedError
+from ccmove.hints import look_at
 from ccmove.run import disk
 
 NAME = "progress"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import session_of
-from ccmove.claude.reading import names_in
+from ccmove.claude.reading import is_there, names_in
 from ccmove.claude.state import (
     Item,
     ProjectDirectory,
@@ -135,18 +135,21 @@ class Portion:
 
     def back(self, kind: str) -> ProjectMove:
         """As a move NEW -> OLD, with what really goes."""
-        sizes = [item.size for item in self.items if item.size is not None]
+        files = [item for item in self.items if item.size is not None]
+        conversations = [item for item in files if item.is_conversation]
+        move = self.move
+        notes = [note for note in move.notes if is_there(self.source / note)]
         return replace(
-            self.move,
-            path=self.move.new_path,
-            new_path=self.move.path,
-            source=self.move.target,
-            target=self.move.source,
+            move,
+            path=move.new_path,
+            new_path=move.path,
+            source=move.target,
+            target=move.source,
             kind=kind,
             entries=tuple(item.name for item in self.items),
-            notes=(),
-            transcripts=len(sizes),
-            size=sum(sizes),
+            notes=tuple(notes),
+            transcripts=len(conversations),
+            size=sum(item.size or 0 for item in files),
         )
 
 

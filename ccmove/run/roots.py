@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path, PurePath
 
-from ccmove.claude.layout import PROJECT_FILES, Layout
+from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, POINTER
 from ccmove.plan.files import PLACES
 from ccmove.plan.meeting import name_of_both
@@ -67,6 +67,8 @@ def _is_project_document(names: Names) -> bool:
 
 def _is_place(names: Names) -> bool:
     """One of the other files of the state that hold paths."""
+    if len(names) == 1 and names[0] in USER_SETTINGS:
+        return True
     return any(_fits(names, PurePath(place.pattern).parts) for place in PLACES)
 
 

@@ -10,11 +10,12 @@ import os
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import open_history, read_document
-from ccmove.errors import RefusedError, look_at
+from ccmove.claude.reading import add_to_hash, open_history, read_document
+from ccmove.errors import RefusedError
+from ccmove.hints import look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
-from ccmove.rewrite.history import BLOCK, Read, Scan, Tick, WayBack, from_record
+from ccmove.rewrite.history import Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import Following, taken_out
@@ -93,15 +94,19 @@ def document_back(
 
 def following(layout: Layout, since: Since) -> Following:
     """NEW -> OLD, for paths that follow and for directories that were renamed."""
-    renamed = [move for move in since.manifest.projects if move.kind == "rename"]
-    pairs = tuple((move.target, move.source) for move in renamed)
-    names = NameMap(pairs, since.following)
+    names = _names_back(since)
     inside = Occurrences.of(since.following, str(layout.home), os.path.lexists)
 
     def value(string: str) -> str | None:
         return names.map(string) or inside.inside(string)
 
     return Following(names.map, value)
+
+
+def _names_back(since: Since) -> NameMap:
+    renamed = [move for move in since.manifest.projects if move.kind == "rename"]
+    pairs = [(move.target, move.source) for move in renamed]
+    return NameMap(tuple(pairs), since.following)
 
 
 def as_text(data: bytes) -> str:
@@ -162,13 +167,7 @@ def _hash_up_to(
     for mark in sorted(marks):
         if mark > size:
             break
-        while done < mark:
-            block = read(done, min(BLOCK, mark - done))
-            if not block:
-                break
-            digest.update(block)
-            done += len(block)
-            if tick:
-                tick(done)
+        add_to_hash(digest, read, done, mark, tick)
+        done = mark
         hashes[mark] = digest.hexdigest()
     return digest, hashes

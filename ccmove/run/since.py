@@ -146,8 +146,11 @@ class Since:
         return PathMap(tuple((new, new) for new in topmost(news))).needles()
 
     def new_path(self, path: str, session: str | None) -> str | None:
-        """Where the prompt of a session that came since belongs; None: it stays."""
-        if self.stays(session):
+        """Where the prompt of a session that came since belongs; None: it stays.
+
+        What a session has left behind at NEW follows the folder.
+        """
+        if session in self.own_sessions:
             return None
         move = self.brought.get(session or "")
         if move is not None:

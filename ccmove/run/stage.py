@@ -24,7 +24,8 @@ from ccmove.claude.reading import (
     reader,
     sha256_of,
 )
-from ccmove.errors import CcmoveError, StaleLookError, again
+from ccmove.errors import CcmoveError, StaleLookError
+from ccmove.hints import again
 from ccmove.plan.model import MovedNote, Write, WriteHistory
 from ccmove.rewrite import history
 from ccmove.run import disk
@@ -57,8 +58,9 @@ class StagedDocument:
         disk.write_new(self.path, [self.write.after], attributes)
 
     def look_again(self) -> bool:
-        """Under the locks:
-        is the file still what the plan was made from? Nothing is added.
+        """Right before it is replaced: is the file still what the plan was made from?
+
+        StaleLookError if not. Nothing is ever added to it, so the answer is False.
         """
         path, seen = self.write.path, self.write.seen
         if seen and not (

@@ -19,14 +19,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint, is_there
-from ccmove.errors import (
-    CcmoveError,
-    StaleLookError,
-    UnfinishedRunError,
-    again,
-    describe,
-    run,
-)
+from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, describe
+from ccmove.hints import again, run
 from ccmove.plan.model import (
     Mkdir,
     Operation,

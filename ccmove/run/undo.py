@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Owners, folder_exists, listed_in, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import State
-from ccmove.errors import Hint, RefusedError, again, run
+from ccmove.claude.state import Item, State
+from ccmove.errors import RefusedError
+from ccmove.hints import Hint, again, run
 from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick
-from ccmove.rewrite.pathmap import are_nested, tail_below
-from ccmove.run.backups import Backup, all_backups, ledger_of
+from ccmove.rewrite.pathmap import Move, are_nested, tail_below
+from ccmove.run.backups import Backup, ledger_of
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
     Portion,
@@ -34,7 +35,12 @@ from ccmove.text import plural
 
 
 def plan_undo(
-    layout: Layout, manifest: Manifest, *, merge: bool = False, tick: Tick = None
+    layout: Layout,
+    manifest: Manifest,
+    backups: Iterable[Backup],
+    *,
+    merge: bool = False,
+    tick: Tick = None,
 ) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
@@ -44,7 +50,13 @@ def plan_undo(
     absent = absent_sessions(state, manifest, begun)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(state, since), *begun]
-    merged = refuse_users(state, since, portions, merge=merge)
+    at_old = list(_known_at_old(state, manifest, portions))
+    merged: dict[str, int] = {}
+    if at_old:
+        ledger = ledger_of(layout, backups)
+        listed = listed_in((), state.config_paths)
+        owners = Owners(state, ledger, manifest.paths, listed)
+        merged = refuse_users(owners, since, at_old, merge=merge)
     undoing = Undoing(state, since, portions, absent)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
@@ -80,23 +92,31 @@ def plan_undo(
 # -- who is at OLD, and what builds on the run
 
 
+def _known_at_old(
+    state: State, manifest: Manifest, portions: Iterable[Portion]
+) -> Iterator[Portion]:
+    """Those whose OLD has a directory; in a list of moves an OLD that is another's NEW
+    counts as not existing.
+    """
+    news = {move.new_path for move in manifest.projects}
+    there = set(state.directory_names)
+    for portion in portions:
+        if portion.move.source in there and portion.move.path not in news:
+            yield portion
+
+
 def refuse_users(
-    state: State, since: Since, portions: Iterable[Portion], *, merge: bool
+    owners: Owners, since: Since, portions: Iterable[Portion], *, merge: bool
 ) -> dict[str, int]:
     """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
     OLD is in use by somebody else if its folder exists, and NEW's folder exists as well
     or is another repository. NEW's folder gone: it was renamed back.
     """
+    state = owners.state
     merged: dict[str, int] = {}
-    # In a list of moves an OLD that is another's NEW counts as not existing.
-    news = {move.new_path for move in since.manifest.projects}
-    there = set(state.directory_names)
-    owners = _owners(state, since)
     for portion in portions:
         move = portion.move
-        if move.source not in there or move.path in news:
-            continue
         sessions = owners.of(move.source).sessions_of(move.path)
         begun = [
             item for item in sessions if session_of(item.name) not in since.brought
@@ -104,29 +124,32 @@ def refuse_users(
         if not begun:
             continue
         merged[move.path] = len(begun)
-        if merge or not folder_exists(move.path):
-            continue
-        if folder_exists(move.new_path):
-            raise RefusedError(
-                f"{move.path} is in use again: {plural(len(begun), 'session')} "
-                f"{'was' if len(begun) == 1 else 'were'} begun there since",
-                run("ccmove", "list", move.path, text="what is there"),
-                again("to merge them all the same", merge=True),
-            )
-        directory = state.layout.projects / move.source
-        oldest = min(ages(directory, [item.name for item in begun]), default=None)
-        coming = ages(portion.source, [item.name for item in portion.items])
-        present = Present(len(begun), oldest)
-        newest = max(coming, default=None)
-        refuse_another(state, move.new_path, move.path, present, newest)
+        if folder_exists(move.path) and not merge:
+            _refuse_user(state, portion, begun)
     return merged
 
 
-def _owners(state: State, since: Since) -> Owners:
-    """Whose each session is today, also where a later run has brought it."""
-    ledger = ledger_of(state.layout, all_backups(state.layout))
-    listed = listed_in((), state.config_paths)
-    return Owners(state, ledger, since.manifest.paths, listed)
+def _refuse_user(state: State, portion: Portion, begun: list[Item]) -> None:
+    """These sessions were begun at an OLD whose folder exists."""
+    move = portion.move
+    count = len(begun)
+    if folder_exists(move.new_path):
+        verb = "was" if count == 1 else "were"
+        what = f"{plural(count, 'session')} {verb} begun there since"
+        raise RefusedError(
+            f"{move.path} is in use again: {what}",
+            run("ccmove", "list", move.path, text="what is there"),
+            again("to merge them all the same", merge=True),
+        )
+    directory = state.layout.projects / move.source
+    names = [item.name for item in begun]
+    present_ages = ages(directory, names)
+    oldest = min(present_ages, default=None)
+    present = Present(count, oldest)
+    coming = [item.name for item in portion.items]
+    coming_ages = ages(portion.source, coming)
+    newest = max(coming_ages, default=None)
+    refuse_another(state, move.new_path, move.path, present, newest)
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
@@ -199,29 +222,47 @@ def stays_at_new(portions: Iterable[Portion]) -> Iterator[LeftAlone]:
 
 
 def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
-    """The state is at OLD again; its folder is the user's to rename.
+    """The state is at OLD again; its folder is the user's to rename, in this order.
 
     Not where something of NEW's own stays, nor the home, nor another folder than the
     one that was there.
     """
+    moves = since.manifest.moves
+    waiting = [move for move in moves if _is_renamed(layout, since, move)]
+    made: list[str] = []  # folders that are there by then
+    left: list[str] = []  # and those that are not there any more
+    while ready := _next_to_rename(waiting, left):
+        waiting.remove(ready)
+        old, new = ready
+        above = os.path.dirname(old)
+        if not os.path.isdir(above) and above not in made:
+            what = f"is gone; {old} was in it"
+            yield LeftAlone(above, what, ("mkdir", "-p", above))
+        made.append(above)
+        left.append(new)
+        what = "the folder still has its new name; to rename it too"
+        yield LeftAlone(new, what, ("mv", new, old))
+
+
+def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
+    """Whether the folder at NEW is the one that was at OLD, and goes with the state."""
+    old, new = move
     manifest = since.manifest
-    if manifest.folders:
-        return
-    for old, new in manifest.moves:
-        if not since.takes_back(new, old):
-            continue
-        if not _is_free(old):
-            continue
-        if layout.home.is_relative_to(new):
-            continue
-        if layout.config_dir.is_relative_to(new):
-            continue
-        if folder_id(new) in manifest.homes:
-            what = "the folder still has its new name; to rename it too"
-            yield LeftAlone(new, what, ("mv", new, old))
+    if manifest.folders or manifest.is_of_settings:
+        return False
+    if not since.takes_back(new, old):
+        return False
+    if layout.home.is_relative_to(new):
+        return False
+    if layout.config_dir.is_relative_to(new):
+        return False
+    return folder_id(new) in manifest.homes
 
 
-def _is_free(path: str) -> bool:
-    """Whether a folder can be renamed to this."""
-    above = os.path.dirname(path)
-    return os.path.isdir(above) and not os.path.lexists(path)
+def _next_to_rename(waiting: list[Move], left: list[str]) -> Move | None:
+    """The first whose OLD is free, those above others before them."""
+    for move in sorted(waiting):
+        old, _ = move
+        if old in left or not os.path.lexists(old):
+            return move
+    return None

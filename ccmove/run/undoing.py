@@ -33,7 +33,8 @@ from ccmove.claude.state import (
     is_of_session,
     notes_among,
 )
-from ccmove.errors import RefusedError, run
+from ccmove.errors import RefusedError
+from ccmove.hints import run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
 from ccmove.plan.placing import (
@@ -240,6 +241,8 @@ class Undoing:
         draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime
+        if wrote.place == "index" and not was_brought:  # entries come back to it
+            self._forget(document.path, self._gone_from(document.path.parent))
         for place in named:
             what = f"{place} has changed since, so it stays"
             self.warnings.append(f"{wrote.ends}: {what}")
@@ -395,6 +398,14 @@ class Undoing:
         if session in self.since.had:
             return False
         return session not in sessions_of(portion.staying)
+
+    def _gone_from(self, directory: Path) -> set[str]:
+        """Sessions that left or were deleted, but those that came here."""
+        gone: set[str] = set()
+        for session in self.gone:
+            if not is_there(directory / f"{session}.jsonl"):
+                gone.add(session)
+        return gone
 
     def _forget(self, kept: Path, sessions: Set[str]) -> None:
         """These sessions have no entry any more in an index that comes back."""

@@ -29,8 +29,10 @@ def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Tr
     """
     moved = dict(plan.moved)
     rewritten = {write.path for write in plan.writes}
-    left_out = {str(path) for path in (*moved, *rewritten, *staged)}
-    not_looked_at = rewritten.union(dict(plan.folders))
+    folders = dict(plan.folders)
+    not_looked_at = rewritten.union(folders)
+    elsewhere = {*moved, *rewritten, *staged}
+    left_out = set(map(str, elsewhere))
     traces: Traces = {}
     for path, final in moved.items():
         if path in not_looked_at:
@@ -38,7 +40,8 @@ def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Tr
         top = str(path)
         for file in _files_below(top, left_out):
             inside = file.removeprefix(top)
-            traces[f"{final}{inside}"] = _trace(file, tick)
+            place = f"{final}{inside}"
+            traces[place] = _trace(file, tick)
     return traces
 
 

@@ -140,13 +140,35 @@ def test_without_any_input_nothing_is_changed(state: StateBuilder) -> None:
 def test_who_answers_yes_to_everything_is_not_asked_for_ever(
     state: StateBuilder,
 ) -> None:
-    moved_repo(state, "old", "new")
+    state.project("old")
     done = fix(state, answers="y\n" * 1000)
     assert (done.exit, done.err.count("is neither a number above nor a folder")) == (
         1,
         3,
     )
     assert has_state(state, "old")
+
+
+def test_y_takes_the_best_place_and_a_question_mark_tells_the_answers(
+    state: StateBuilder,
+) -> None:
+    state.project("a-lost-one")  # of which nothing is known: it is asked about last
+    moved_repo(state, "old", "new")
+    done = fix(state, answers="?\ny\ns\n\n")
+    assert "s: skip the rest, then apply what was answered" in done.err
+    assert has_state(state, "new")
+    assert has_state(state, "a-lost-one")
+
+
+def test_the_next_search_keeps_the_folders_that_were_named(
+    state: StateBuilder,
+) -> None:
+    state.project("old")
+    other = state.root / "other"
+    other.mkdir()
+    done = run_ccmove("doctor", "--search", other, state=state)
+    searches = f"--search {other} --search {state.home}"
+    assert f"ccmove doctor {searches} {state.code / 'old'}" in done.out
 
 
 def test_equal_places_are_shown_as_such_and_an_empty_answer_takes_none(

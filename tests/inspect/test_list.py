@@ -34,9 +34,7 @@ def test_a_project_is_listed_with_all_that_is_kept_for_it(state: StateBuilder) -
         "app", index=True, memory=memory, repo="acme/app", make_folder=True
     )
     row = by_path(state, "app")
-    size = sum(
-        file.stat().st_size for file in handle.directory.rglob("*") if file.is_file()
-    )
+    size = sum(file.stat().st_size for file in handle.transcripts)
     kept = {"memory file": 2, "config entry": 1, "repo link": 1, "prompt": 3}
     expected = {
         "sessions": 2,
@@ -136,7 +134,8 @@ def test_whether_a_windows_folder_exists_can_not_be_told_here(
     ],
 )
 def test_sorting(state: StateBuilder, sort: str, order: list[str]) -> None:
-    state.project("a", sessions=1, memory={"big.md": "x" * 99_999})
+    state.project("a", sessions=0)
+    state.add_session("a", text="x" * 99_999)
     state.project("b", sessions=3)
     state.project("c", sessions=2)
     assert [Path(row["path"]).name for row in listed(state, "--sort", sort)] == order

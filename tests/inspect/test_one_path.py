@@ -14,6 +14,7 @@ from tests.inspect.conftest import (
     run_ccmove,
 )
 from tests.output.terminal import CTRL_C, CTRL_D, Screen, run_on_terminal
+from tests.support.processes import started
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
 
@@ -83,6 +84,16 @@ def test_no_agreement_no_change(
 ) -> None:
     with nothing_changes(state):
         assert asked(renamed, state, answer).exit == code
+
+
+def test_a_running_client_is_named_before_any_question(
+    state: StateBuilder, renamed: Path
+) -> None:
+    state.session_file(os.getpid(), str(renamed), started(os.getpid()), "sample")
+    screen = asked(renamed, state)
+    assert screen.exit == 4
+    assert any("Claude Code is running in" in line for line in screen.lines)
+    assert not any("?" in line for line in screen.lines)
 
 
 def test_the_old_path_is_enough_too(state: StateBuilder, renamed: Path) -> None:

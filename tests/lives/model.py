@@ -180,9 +180,7 @@ class Model:
             old, new = run.brought[thing.id]
             if thing.path == new:
                 return old
-            if not thing.path.startswith(f"{new}/"):
-                return thing.path
-            # By /cd into a project below NEW, which may follow NEW's folder.
+            # By /cd, it may be into another project of the run: it came there since.
             return self._of_since(run, thing, exists)
         if any(has_twin(path) for pair in run.moves for path in pair):
             return None  # a gone twin's things came along, and go back to it

@@ -102,6 +102,19 @@ def file(name: str, text: str = "") -> Step:
     return lambda stage: Path(filled_in(stage, name)).write_text(filled_in(stage, text))
 
 
+def checkout(name: str, repository: str) -> Step:
+    """A folder that is a checkout of this repository."""
+
+    def make(stage: Stage) -> None:
+        place = Path(filled_in(stage, name))
+        address = f"https://example.org/{repository}.git"
+        subprocess.run(["git", "init", "-q", str(place)], check=True)
+        add = ["git", "-C", str(place), "remote", "add", "origin", address]
+        subprocess.run(add, check=True)
+
+    return make
+
+
 def project(name: str, **more: Any) -> Step:
     return lambda stage: stage.state.project(name, **more)
 
@@ -217,6 +230,13 @@ SITUATIONS: dict[str, Situation] = {
     "usage_not_an_age": typed("prune --older-than long"),
     # the paths
     "paths_neither_there": typed("OLD NEW"),
+    "paths_neither_there_and_known": typed("OLD NEW", known, gone("NEW")),
+    "paths_almost_the_name": typed("OLD ROOT/code/new-ap", known),
+    "paths_same_repository": typed(
+        "OLD ROOT/code/frontent",
+        project("my-app", repo="acme/my-app"),
+        checkout("ROOT/code/site", "acme/my-app"),
+    ),
     "paths_in_a_list": listed("# moves\nOLD\tNEW\n"),
     "paths_the_same": typed("OLD OLD/"),
     "paths_root": typed("/ NEW"),

@@ -1,6 +1,7 @@
 """What is said about a preview, a move, a restore and the backups, word for word."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -9,6 +10,8 @@ from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run
 from tests.output.situations import Stage, folder, project, typed
 from tests.shapes.bench import in_rule
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 
 MEMORY = {"MEMORY.md": "- the menu is in menu.txt\n"}
@@ -42,6 +45,11 @@ SHARED = (
 )
 # OLD and NEW have the same encoded name.
 SAME_NAME = (project("my_app", sessions=1, index=True), folder("OLD"))
+# Twelve projects in one folder that is moved.
+PARENT = (
+    *(project(f"my-app/part-{number:02}", sessions=1) for number in range(12)),
+    folder("NEW"),
+)
 # Its sessions are older than any that Claude Code keeps.
 OLD_SESSIONS = (project("my-app", sessions=2, make_folder=True),)
 WITH_FOLDER = (project("my-app", sessions=1, make_folder=True),)
@@ -66,6 +74,48 @@ def with_worktree(stage: Stage) -> None:
     with handle.transcripts[0].open("a") as transcript:
         transcript.write(json.dumps(record) + "\n")
     stage.old.rename(stage.new)
+
+
+def with_user_settings(stage: Stage) -> None:
+    """Those of the user name the old path, too."""
+    with_leftovers(stage)
+    hook = {"type": "command", "command": f"{stage.old}/hook.sh"}
+    settings = {
+        "permissions": {
+            "deny": [f"Edit({in_rule(stage.old)}/secret/**)"],
+            "additionalDirectories": [str(stage.old)],
+        },
+        "hooks": {"Stop": [{"hooks": [hook]}]},
+        "extraKnownMarketplaces": {
+            "mine": {"source": {"source": "directory", "path": str(stage.old)}}
+        },
+    }
+    file = stage.state.config_dir / "settings.json"
+    file.write_text(json.dumps(settings, indent=2))
+
+
+def rewrote_settings(stage: Stage) -> None:
+    stage.run("--settings", stage.old, stage.new)
+
+
+def with_belongings(stage: Stage) -> None:
+    """Everything that people would miss, and another project that knows the path."""
+    tools = ["Bash(make:*)", f"Read({in_rule(stage.old)}/**)"]
+    servers = {"db": {"command": "db", "args": [f"--root={stage.old}"]}}
+    stage.state.project(
+        "my-app",
+        sessions=2,
+        memory={"MEMORY.md": "- one\n", "style.md": "short\n"},
+        repo="acme/my-app",
+        config={
+            "hasTrustDialogAccepted": True,
+            "allowedTools": tools,
+            "mcpServers": servers,
+        },
+    )
+    other = {"allowedTools": [], "mcpServers": servers}
+    stage.state.project("other", sessions=1, config=other, make_folder=True)
+    stage.new.mkdir()
 
 
 def with_broken_lines(stage: Stage) -> None:
@@ -104,6 +154,14 @@ CASES = {
     "preview_restore_after_use": typed("restore --dry-run", *MOVED, used),
     "move": typed("OLD NEW", *PLAIN),
     "move_verbose": typed("-v OLD NEW", *PLAIN),
+    "move_parent": typed("OLD NEW", *PARENT),
+    "move_belongings": typed("OLD NEW", with_belongings),
+    "preview_belongings": typed("-n OLD NEW", with_belongings),
+    "preview_user_settings": typed("--dry-run OLD NEW", with_user_settings),
+    "move_with_settings": typed("--settings OLD NEW", with_user_settings),
+    "settings_alone": typed("--settings OLD NEW", with_user_settings, moved),
+    "undo_settings": typed("undo", with_user_settings, moved, rewrote_settings),
+    "backups_settings": typed("backups", with_user_settings, moved, rewrote_settings),
     "move_quiet": typed("-q OLD NEW", *PLAIN),
     "move_merge": typed("OLD NEW", *MERGE),
     "move_both_stay": typed("OLD NEW", *BOTH_STAY),
@@ -148,6 +206,15 @@ def test_a_preview_names_every_value_that_the_move_then_changes(
     assert planned["counts"] == done["counts"] != {}
 
 
+def test_list_and_a_move_count_the_same(stage: Stage, run: Run) -> None:
+    steps = (project("my-app", sessions=3, index=True, memory=MEMORY), folder("NEW"))
+    words = typed("--json OLD NEW", *steps)(stage)
+    (row,) = run("list", "--json").json()["projects"]
+    (moved_project,) = run(*words).json()["projects"]
+    assert row["bytes"] == moved_project["bytes"]
+    assert row["sessions"] == moved_project["transcripts"]
+
+
 def test_a_restore_counts_what_the_move_counted(stage: Stage, run: Run) -> None:
     done = run(*typed("--json OLD NEW", *PLAIN)(stage)).json()
     back = run("--json", "restore").json()
@@ -167,3 +234,38 @@ def test_with_v_every_difference_is_shown_with_whole_paths(
     assert len(named) == 40
     assert "…" not in done.out
     assert "\x1b" not in done.out
+
+
+def test_an_undo_gives_the_mv_for_every_folder_in_an_order_that_works(
+    stage: Stage, run: Run
+) -> None:
+    """A chain, and two folders whose parent was removed since."""
+    code = stage.state.code
+    pairs = [("b", "c"), ("a", "b"), ("sub/x", "x"), ("sub/y", "y")]
+    lines = ""
+    for old, new in pairs:
+        stage.state.project(old, sessions=1)
+        lines += f"{code / old}\t{code / new}\n"
+        (code / new).mkdir(exist_ok=True)
+    moves = stage.state.root / "moves.txt"
+    moves.write_text(lines)
+    assert run("--from-file", str(moves)).exit == 0
+    told = run("undo").out.splitlines()
+    commands = [line.split() for line in told if line.startswith("    m")]
+    for command in commands:
+        subprocess.run(command, check=True)
+    assert [words[0] for words in commands].count("mv") == len(pairs)
+    assert all((code / old).is_dir() for old, _ in pairs)
+    assert not (code / "c").exists()
+
+
+def test_what_was_piped_into_a_preview_has_to_be_piped_again(
+    state: StateBuilder,
+) -> None:
+    state.project("old", sessions=1)
+    (state.code / "new").mkdir()
+    line = f"{state.code / 'old'}\t{state.code / 'new'}\n"
+    done = run_ccmove("-n", "--from-file", "-", state=state, input=line)
+    last = done.out.splitlines()[-1]
+    how = "To apply, pipe the same lines into: ccmove --from-file -"
+    assert last == f"Nothing was changed. {how}"

@@ -74,11 +74,15 @@ def test_a_preview_of_an_undo(life: Life, opened: Counter[Path]) -> None:
 def several(opened: Counter[Path]) -> dict[Path, int]:
     """What was opened more than once.
 
-    Not notes, of which two are compared and those that move are saved, nor what tells
-    whether the daemon is running.
+    Not notes, of which two are compared and those that move are saved; not transcripts
+    that move, which are looked at again for a worktree once the plan is made; nor what
+    tells whether the daemon is running.
     """
-    return {
-        path: times
-        for path, times in opened.items()
-        if times > 1 and path.parent.name != "memory" and path.name != "daemon.lock"
-    }
+    more: dict[Path, int] = {}
+    for path, times in opened.items():
+        is_note = path.parent.name == "memory"
+        is_transcript = path.suffix == ".jsonl" and path.name != "history.jsonl"
+        limit = 2 if is_transcript else 1
+        if times > limit and not is_note and path.name != "daemon.lock":
+            more[path] = times
+    return more

@@ -145,7 +145,14 @@ def test_a_session_that_left_new_stays_where_it_is(tmp_path: Path) -> None:
     decided = since_of(Row(MOVE, ("new",), {}), tmp_path)
     since = Since(decided.manifest, elsewhere=frozenset([BROUGHT]))
     assert BROUGHT not in since.brought
-    assert since.new_path(str(tmp_path / "new"), BROUGHT) is None
+    assert since.new_path(str(tmp_path / "other"), BROUGHT) is None
+
+
+def test_what_it_has_left_behind_at_new_follows_the_folder(tmp_path: Path) -> None:
+    decided = since_of(Row(MOVE, ("new",), {}), tmp_path)
+    since = Since(decided.manifest, elsewhere=frozenset([BROUGHT]))
+    old = str(tmp_path / "old")
+    assert since.new_path(str(tmp_path / "new"), BROUGHT) == old
 
 
 def test_one_that_went_below_new_came_there_since(tmp_path: Path) -> None:

@@ -64,9 +64,10 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
     for path, (_, number) in {**files, root / "rules": ("", "2 lines")}.items():
         assert rows[str(path)]["what"].startswith(f"{number} still point")
         in_directory = path.name == "rules"
-        assert rows[str(path)]["hint"] == look_for(
-            old.path, path, in_directory=in_directory
-        )
+        hint = look_for(old.path, path, in_directory=in_directory)
+        if path.name == "settings.json":
+            hint = f"ccmove --settings {old.path} {new}"
+        assert rows[str(path)]["hint"] == hint
 
 
 def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) -> None:
@@ -217,8 +218,8 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
     assert {Path(file) for file in rows} - {state.config_dir} == set(files)
     done = bench.run("--settings", "/Users/me", state.home)
     assert done.exit == 0, done
-    assert (state.config_dir / "settings.json").read_text() == '{"a": "/Users/me/x"}'
-    assert (state.home / ".mcp.json").read_text() == f'{{"a": "{state.home}/x"}}'
+    for file in (state.config_dir / "settings.json", state.home / ".mcp.json"):
+        assert file.read_text() == f'{{"a": "{state.home}/x"}}'
     for name, record in plugins.items():
         text = (state.config_dir / "plugins" / f"{name}.json").read_text()
         assert text == json.dumps(record).replace("/Users/me", str(state.home))
@@ -247,7 +248,8 @@ def test_every_hint_is_a_command_that_works_as_it_stands(bench: Bench) -> None:
     (state.code / "n-ew").mkdir()
     rows = [*bench.ok(old.path, new)["left_alone"]]
     rows += bench.ok(state.code / "o-ld", state.code / "n-ew")["left_alone"]
-    commands = [row["hint"].split() for row in rows if row["hint"]]
+    hints = dict.fromkeys(row["hint"] for row in rows if row["hint"])
+    commands = [hint.split() for hint in hints]  # one may be for several files
     assert {tuple(command[:2]) for command in commands} >= {
         ("ccmove", "--settings"),
         ("ccmove", "--desktop"),

@@ -8,6 +8,8 @@ the run brought was changed.
 import pytest
 
 from tests.shapes.undoing import Shape, Told, command_in, identities
+from tests.support.life import Life
+from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
 RENAME = Shape(moves=(("old", "new"),), had=("old",), since={"new": "old"})
@@ -382,3 +384,40 @@ def test_without_life_after_it_everything_is_as_it_was(
         if path.is_file() and "ccmove" not in path.relative_to(state.home).parts
     }
     assert after == before
+
+
+def test_a_tool_follows_the_folder_in_a_swap_with_one_that_had_no_settings(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: the swapped folder has got settings since."""
+    life = Life(state)
+    for name in ("one", "two"):
+        life.begin(name, f"begun in {name}")
+        life.folder(name).mkdir(parents=True)
+    life.allow("one", "Bash(of one)")
+    moves = f"{life.path('one')}\t{life.path('two')}\n"
+    moves += f"{life.path('two')}\t{life.path('one')}\n"
+    done = run_ccmove("--from-file", "-", state=state, input=moves)
+    assert done.exit == 0, (done.out, done.err)
+    life.allow("one", "Bash(of two)")
+    done = run_ccmove("undo", state=state)
+    assert done.exit == 0, (done.out, done.err)
+    assert life.tools("one") == ["Bash(of one)"]
+    assert life.tools("two") == ["Bash(of two)"]
+
+
+def test_tools_allowed_since_follow_their_folders_in_a_chain(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: what came to the middle one stayed there."""
+    shape = Shape(moves=(("c", "b"), ("q", "c")), had=(), since={})
+    story = Told(state, shape)
+    for name in ("c", "q"):
+        story.life.begin(name, f"begun in {name}")
+        story.life.folder(name).mkdir(parents=True)
+    story.move()
+    story.life.allow("b", "Bash(of c)")
+    story.life.allow("c", "Bash(of q)")
+    story.undo()
+    assert story.life.tools("c") == ["Bash(of c)"]
+    assert story.life.tools("q") == ["Bash(of q)"]

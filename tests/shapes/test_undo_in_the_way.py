@@ -292,6 +292,36 @@ def test_a_session_that_went_to_another_project_of_the_move_goes_back_with_that(
     story.assert_consistent()
 
 
+def test_a_swept_session_has_no_entry_in_an_index_that_stayed_at_old(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: OLD's twin has kept the index."""
+    shape = Shape(moves=(("my_app", "q"),), had=("my-app", "my_app"), since={})
+    story = Told(state, shape)
+    story.move()
+    swept, left = story.projects["my_app"].sessions
+    story.life.sweep("q", swept)
+    story.undo()
+    listed = [entry["sessionId"] for _, entry in story.life.index_entries()]
+    assert swept not in listed
+    story.assert_listed(left, "my_app")
+    story.assert_consistent()
+
+
+def test_prompts_of_a_session_that_left_follow_the_folder(state: StateBuilder) -> None:
+    """Found by random lives: they named NEW, which was not there any more."""
+    shape = replace(RENAME, had=("old", "other"), options=("-m",))
+    story = Told(state, shape)
+    story.move()
+    left, _ = story.projects["old"].sessions
+    story.life.change_directory("new", left, "other")
+    story.life.go_on("other", left, "after /cd")
+    story.undo()
+    assert story.life.project_of_prompt("old: first") == "old"
+    assert story.life.project_of_prompt("after /cd") == "other"
+    story.assert_consistent()
+
+
 # -- entries of an index go with their sessions, whatever became of OLD's index
 
 

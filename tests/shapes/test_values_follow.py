@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.shapes.bench import Bench
+from tests.shapes.bench import Bench, in_json
 from tests.support.state import StateBuilder
 
 SERVER: dict[str, Any] = {
@@ -34,15 +34,15 @@ WRITTEN = {
 
 def with_path(value: Any, path: str | Path) -> Any:
     """The value with `path` for OLD, but for near misses of another name."""
-    return json.loads(json.dumps(value).replace("OLD", str(path)))
+    return json.loads(json.dumps(value).replace("OLD", in_json(str(path))))
 
 
 def moved(value: Any, old: str | Path, new: str | Path) -> Any:
     """What the contract makes of the sample: near misses stay."""
     text = json.dumps(value)
     for tail in ("-docker", ".bak", "2"):
-        text = text.replace(f"OLD{tail}", f"{old}{tail}")
-    return json.loads(text.replace("OLD", str(new)))
+        text = text.replace(f"OLD{tail}", f"{in_json(str(old))}{tail}")
+    return json.loads(text.replace("OLD", in_json(str(new))))
 
 
 @pytest.fixture

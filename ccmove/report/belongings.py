@@ -1,0 +1,116 @@
+"""What people would miss of a project, counted in their words: notes, trust, allowed
+tools, MCP servers, links of GitHub.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ccmove.claude.state import MEMORY, get, members
+from ccmove.plan.meeting import name_of_both
+from ccmove.plan.model import Plan, Write
+from ccmove.rewrite.pathmap import tail_below
+
+SERVERS = "mcpServers"
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What a run moves beside sessions and prompts, and how much of it."""
+
+    notes: int = 0
+    entries: int = 0  # of the config file
+    trusted: int = 0  # of these
+    allowed_tools: int = 0
+    mcp_servers: int = 0
+    github_links: int = 0
+    others: int = 0  # projects that stay, and whose settings named OLD
+
+
+NOTHING = Belongings()
+
+
+def belongings_of(plan: Plan) -> Belongings:
+    """What this plan moves: what is at its old place before, or for an undo at its
+    place of before when all is done.
+    """
+    notes = 0
+    for project in plan.projects:
+        for note in project.notes:
+            first, *_ = PurePath(note).parts
+            notes += name_of_both(first) == MEMORY
+    config = None
+    for write in plan.writes:
+        if write.place == "config":
+            config = write
+    if config is None:
+        return Belongings(notes)
+    return _with_config(plan, config, notes)
+
+
+def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
+    """What is in the entries of the config file that only one side has."""
+    here = _values(config.before)
+    there = _values(config.after)
+    if plan.kind == "undo":
+        here, there = there, here
+    entries = members(here, "projects")
+    entries_there = members(there, "projects")
+    servers = _changed(members(here, SERVERS), members(there, SERVERS))
+    links = set(_links(here)) - set(_links(there))
+    trusted = 0
+    tools = 0
+    number_of_servers = len(servers)
+    moved = [path for path in entries if path not in entries_there]
+    for path in moved:
+        entry = entries[path]
+        trusted += get(entry, "hasTrustDialogAccepted") is True
+        tools += _length(entry, "allowedTools")
+        number_of_servers += _length(entry, SERVERS)
+    others = 0
+    for path in _changed(entries, entries_there):
+        others += not _concerns(plan, path)
+    return Belongings(
+        notes=notes,
+        entries=len(moved),
+        trusted=trusted,
+        allowed_tools=tools,
+        mcp_servers=number_of_servers,
+        github_links=len(links),
+        others=others,
+    )
+
+
+def _values(text: bytes | None) -> object:
+    """What the config file holds; nothing when it is not there."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _changed(one: dict[str, object], other: dict[str, object]) -> list[str]:
+    """The names that both have, with another value."""
+    return [name for name in one if name in other and one[name] != other[name]]
+
+
+def _links(values: object) -> Iterator[tuple[str, str]]:
+    for name, paths in members(values, "githubRepoPaths").items():
+        if isinstance(paths, list):
+            for path in paths:
+                yield name, str(path)
+
+
+def _length(entry: object, name: str) -> int:
+    value = get(entry, name)
+    return len(value) if isinstance(value, list | dict) else 0
+
+
+def _concerns(plan: Plan, path: str) -> bool:
+    """Whether it is one of the paths that are moved, or that they are moved to."""
+    for move in plan.moves:
+        for base in move:
+            if tail_below(path, base) is not None:
+                return True
+    return False
