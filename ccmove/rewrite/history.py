@@ -186,8 +186,8 @@ def decoded(raw: bytes) -> str:
 
 def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -> Scan:
     """Look at the bytes from `start` to `size`; `tick` is told how many so far."""
-    changes = Scan(start)
-    changes.is_utf16 = b"\0" in read(start, FIRST_BYTES)  # which JSON has not
+    # JSON has no NUL.
+    changes = Scan(start, is_utf16=b"\0" in read(start, FIRST_BYTES))
     swap_of = cache(partial(_swap_by, rule))  # few paths, maybe millions of lines
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
         session = prompt.session if rule.by_session else None
