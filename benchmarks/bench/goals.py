@@ -66,18 +66,22 @@ def goals(results: Results, scale: Scale) -> list[Goal]:
         ),
         *(_growth_goal(found, group, 1.5) for group in GROWING),
         *(_growth_goal(found, group, 1.3) for group in GROWTH),
-        _goal(
-            f"{scale.beside:,} projects with {scale.beside * scale.each:,} transcripts, "
-            f"{scale.beside_megabytes} MB history: preview of one's move, "
-            "against `ls -lR` and `wc -l`",
-            5, "×", lambda: found.against_look(scale.beside),
-        ),
+        *(_large_goal(found, scale, share) for share in scale.shares_of_one),
     ]  # fmt: skip
 
 
 def _growth_goal(found: Findings, group: str, limit: float) -> Goal:
     what = f"{group}: the last step costs each, against the step before"
     return _goal(what, limit, "×", lambda: found.growth(group))
+
+
+def _large_goal(found: Findings, scale: Scale, share: float) -> Goal:
+    what = (
+        f"{scale.beside:,} projects with {scale.beside * scale.each:,} transcripts, "
+        f"{scale.beside_megabytes} MB history: preview of the move of one that has "
+        f"{share:g} % of the prompts, against `ls -lR` and `wc -l`"
+    )
+    return _goal(what, 5, "×", lambda: found.against_look(share))
 
 
 def _goal(what: str, limit: float, unit: str, measure: Callable[[], Figure]) -> Goal:
@@ -119,9 +123,10 @@ class Findings:
         other = self._tally(TYPICAL, TYPICAL, "claudepath").seconds
         return move / other, f"{_ms(move)} / {_ms(other)}"
 
-    def against_look(self, projects: int) -> Figure:
-        preview = self._tally(LARGE, f"{projects:,}", "preview").seconds
-        look = self._tally(LARGE, f"{projects:,}", "ls -lR && wc -l").seconds
+    def against_look(self, share: float) -> Figure:
+        label = f"{share:g} % of the prompts:"
+        preview = self._tally(LARGE, label, "preview").seconds
+        look = self._tally(LARGE, label, "ls -lR && wc -l").seconds
         return preview / look, f"{_ms(preview)} / {_ms(look)}"
 
     def peak(self, megabytes: int, shares: tuple[float, ...]) -> Figure:

@@ -36,6 +36,11 @@ class Scale:
     beside_megabytes: int  # and so much history
     rounds: int
 
+    @property
+    def shares_of_one(self) -> tuple[float, float]:
+        """Per cent of all prompts that one project has: a favourite, and the average."""
+        return 5.0, round(100 / self.beside, 2)
+
 
 FULL = Scale(
     history=((10, 5), (150, 5), (600, 2)),
@@ -168,13 +173,16 @@ def growth(scale: Scale, programs: Programs) -> list[Group]:
 
 def large_state(scale: Scale, programs: Programs) -> Group:
     """What a look at everything costs at least, and the preview of one project's move."""
-    shape = Shape(
-        history=scale.beside_megabytes * MB,
-        transcripts=scale.each,
-        others=scale.beside - 1,
-        each=scale.each,
-    )
-    label = f"{scale.beside:,}"
     contenders = (LOOK, command(programs.ccmove / "ccmove", "preview"))
-    cases = tuple(Case(label, shape, contender) for contender in contenders)
-    return Group(LARGE, cases, min(5, scale.rounds))
+    cases = []
+    for share in scale.shares_of_one:
+        shape = Shape(
+            history=scale.beside_megabytes * MB,
+            share=share,
+            transcripts=scale.each,
+            others=scale.beside - 1,
+            each=scale.each,
+        )
+        label = f"{share:g} % of the prompts:"
+        cases += [Case(label, shape, contender) for contender in contenders]
+    return Group(LARGE, tuple(cases), min(5, scale.rounds))

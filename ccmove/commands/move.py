@@ -122,7 +122,8 @@ def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     """Tells how much of the history was read, which is the long part of planning."""
     if progress is None:
         return None
-    return lambda done: progress("reading", done, size_of(layout.history))
+    size = size_of(layout.history)
+    return lambda done: progress("reading", done, size)
 
 
 def _refuse_unknown(

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
@@ -62,6 +62,8 @@ class Prompt(NamedTuple):
 class Rule(Protocol):
     """Which prompts get another path."""
 
+    by_session: ClassVar[bool]  # prompts of one path may go to several
+
     @property
     def needles(self) -> tuple[str, ...]:
         """Strings of which every path that changes contains one."""
@@ -75,6 +77,7 @@ class ByPath:
     """The rule of a move: prompts follow their path."""
 
     paths: PathMap
+    by_session: ClassVar[bool] = False
 
     @property
     def needles(self) -> tuple[str, ...]:
@@ -183,11 +186,12 @@ def decoded(raw: bytes) -> str:
 
 def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -> Scan:
     """Look at the bytes from `start` to `size`; `tick` is told how many so far."""
-    changes = Scan(start)
-    changes.is_utf16 = b"\0" in read(start, FIRST_BYTES)  # which JSON has not
+    # JSON has no NUL.
+    changes = Scan(start, is_utf16=b"\0" in read(start, FIRST_BYTES))
     swap_of = cache(partial(_swap_by, rule))  # few paths, maybe millions of lines
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
-        changes.take(prompt, swap_of(prompt.project, prompt.session))
+        session = prompt.session if rule.by_session else None
+        changes.take(prompt, swap_of(prompt.project, session))
     return changes
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
+from typing import ClassVar
 
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.state import is_of_session
@@ -135,6 +136,8 @@ class Since:
         return any(tail_below(new, folder) is not None for folder in renamed)
 
     # -- prompts: the rule of `rewrite.history`
+
+    by_session: ClassVar[bool] = True
 
     @property
     def needles(self) -> tuple[str, ...]:
