@@ -101,9 +101,8 @@ def test_full_from_any_call_on_it_is_as_before_or_as_after(
     tally = full_from_each_change_on(bench, what, every=1 if command == "move" else 2)
     proven(f"a full disk ({what}): {command} (merge)", tally)
     assert tally.ends["exit 1, before"] > at_least(5)
-    assert tally.ends["exit 0, after"] > at_least(
-        5
-    )  # once all is staged, no more room is needed
+    # Once its report is kept, a run needs no more room.
+    assert tally.ends["exit 0, after"] >= at_least(4)
 
 
 @pytest.mark.slow
