@@ -43,6 +43,7 @@ FILES = {
 }
 GIT = "needs git, which the test bed does not have"
 POSIX_DATA = "data of a POSIX system, whose paths name something else on Windows"
+GOLDEN = "a golden file that spells a project below another as POSIX does"
 NOT_YET = "does not hold on Windows yet, and docs/windows.md says so"
 CASE = "Wine keeps a name's old spelling when only its case changes"
 SAME = "where case is ignored by paths too, a directory in another case need not be renamed"
@@ -109,6 +110,18 @@ tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[t
 tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters
 """,  # noqa: E501
+    GOLDEN: """
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[move]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[move_broken_lines]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[move_verbose]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[preview]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[preview_restore]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[preview_restore_after_use]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[preview_verbose]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[restore]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[restore_after_use]
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[show_restore]
+""",
     NOT_YET: """
 tests/inspect/test_one_path.py::test_what_of_a_lost_parent_is_not_inside_stays
 tests/shapes/test_shared.py::test_a_gone_twin_comes_along_with_its_prompts_and_settings
