@@ -41,8 +41,6 @@ from ccmove.plan.placing import (
     MEMORY_FILE,
     Draft,
     Placer,
-    in_order,
-    mode_of,
     refuse_conflicts,
 )
 from ccmove.plan.tree import ends_of
@@ -416,18 +414,14 @@ class Undoing:
     # -- directories
 
     def _bring_whole_directories(self) -> None:
-        parked = self.layout.run / "parked"
         moves = [(portion.source, portion.target) for portion in self.whole]
-        each_once = dict.fromkeys(moves)
-        for path, final in in_order(each_once, lambda _, number: parked / str(number)):
-            self.placer.bring(path, final)
+        self.placer.bring_all(dict.fromkeys(moves))  # each once
 
     def _bring_part(self, portion: Portion) -> None:
         """Sessions one by one, then the notes; what NEW had, and what stays, stays."""
         source = portion.source
         target = portion.target
-        if not self.tree.has(target):
-            self.tree.make_directory(target, mode_of(source))
+        self.placer.make_directory(target, source)
         self._split_index(portion)
         for item in portion.items:
             self._bring_item(portion, item)
