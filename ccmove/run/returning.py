@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import session_of
-from ccmove.claude.reading import is_there, names_in
+from ccmove.claude.reading import is_there, names_in, sha256_of
 from ccmove.claude.state import (
+    MEMORY,
     Item,
     ProjectDirectory,
     State,
@@ -20,7 +21,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.plan.model import ProjectMove
-from ccmove.run.manifest import Manifest
+from ccmove.run.manifest import Manifest, Wrote
 from ccmove.run.since import Since, topmost
 from ccmove.text import plural
 
@@ -180,7 +181,7 @@ def _portions_of(
         session = session_of(item.name)
         if move_of[session] is None and session not in since.own_sessions:
             staying.append(item)
-    has_new_notes = _has_new_notes(directory, moves)
+    has_new_notes = _has_new_notes(directory, moves, since.manifest)
     for move in moves:
         follows = since.takes_back(move.new_path, move.path)
         is_whole = move.kind == "rename"  # the directory itself came with this move
@@ -199,12 +200,34 @@ def _portions_of(
         )
 
 
-def _has_new_notes(directory: ProjectDirectory, moves: list[ProjectMove]) -> bool:
-    """Whether there are notes that none of the moves brought."""
+def _has_new_notes(
+    directory: ProjectDirectory, moves: list[ProjectMove], manifest: Manifest
+) -> bool:
+    """Whether there are notes that none of the moves brought, or new lines in one that
+    a merge has saved or written.
+    """
     notes = set(notes_among(directory.path, directory.items))
     for move in moves:
         notes.difference_update(move.notes)
-    return bool(notes)
+    return bool(notes) or any(_changed_notes(directory.path, manifest))
+
+
+def _changed_notes(directory: Path, manifest: Manifest) -> Iterator[Path]:
+    """What a merge has saved or written in the memory of a directory, if it is there
+    and has changed since.
+    """
+    known: dict[Path, str] = {}
+    for saved in manifest.notes_saved:
+        known[saved.ends] = saved.content.sha256
+    for wrote in manifest.operations:
+        if isinstance(wrote, Wrote):
+            known[wrote.ends] = wrote.after.sha256
+    memory = directory / MEMORY
+    for note, content in known.items():
+        if not note.is_relative_to(memory):
+            continue
+        if is_there(note) and sha256_of(note) != content:
+            yield note
 
 
 def _moves_of_sessions(

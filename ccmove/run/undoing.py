@@ -264,10 +264,15 @@ class Undoing:
         return any(final in self._writes and not is_there(final) for final in finals)
 
     def _take_out_made(self, wrote: Wrote, document: Document) -> None:
-        """A copy that the run made goes, unless it was changed, or is the only one."""
+        """A copy that the run made goes, unless it was changed, or is the only one.
+
+        An index is no copy: its entries go session by session.
+        """
+        copy = document.path
+        if copy.name == INDEX:
+            return
         if sha256(document.data) != wrote.after.sha256:
             return
-        copy = document.path
         original = self._place_at_old(copy)
         if original is None or self.tree.has(original):
             self.placer.set_aside(copy)
@@ -327,11 +332,10 @@ class Undoing:
     def _split_index(self, portion: Portion) -> None:
         """Entries of sessions that go back leave the index at NEW, with their paths.
 
-        To OLD's own index, if that was set aside. The file itself goes where it is the
-        one that OLD had, and all entries leave.
+        The file itself goes back where it is the one that OLD had, and all entries
+        leave; one that the run made goes with the last of them.
         """
         file = portion.source / INDEX
-        final = portion.target / INDEX
         if portion.directory.index_file is None:
             return
         draft = self.placer.draft_at(file)
@@ -340,28 +344,47 @@ class Undoing:
         try:
             entries = index.entries(draft.text)
             leaving = [entry for entry in entries if self._leaves(entry[0], portion)]
-            if len(leaving) == len(entries) and self._brought_its_index(portion):
+            all_leave = len(leaving) == len(entries)
+            if all_leave and self._brought_its_index(portion):
                 draft.text = self._index_before(draft.text, portion)
-                self.placer.bring(file, final)
+                self.placer.bring(file, portion.target / INDEX)
                 return
-            if not leaving:
-                return
-            made = index.made(leaving, portion.move.path)
-            made = self._index_back(made, portion)
-            sessions = {session for session, _ in leaving}
-            draft.text = index.without(draft.text, sessions)
+            if leaving:
+                self._bring_entries(leaving, portion)
+                sessions = {session for session, _ in leaving}
+                draft.text = index.without(draft.text, sessions)
         except NotJsonError:
             return
-        original = self._set_aside.get(final)
-        if original is not None and not self.tree.has(final):
-            self._forget(original, sessions | self.gone)
-            self.placer.bring(original, final)
-        self.placer.add(made, file, final, 0o600)
+        if all_leave and self._made(file):
+            self.placer.set_aside(file)
+
+    def _bring_entries(self, leaving: index.Entries, portion: Portion) -> None:
+        """To OLD's own index, if that was set aside, else to one that is there."""
+        final = portion.target / INDEX
+        self._bring_out_index(final, {session for session, _ in leaving})
+        made = index.made(leaving, portion.move.path)
+        made = self._index_back(made, portion)
+        self.placer.add(made, portion.source / INDEX, final, 0o600)
+
+    def _bring_out_index(self, final: Path, coming: set[str]) -> None:
+        """An index that was set aside, without entries of these and of absent ones."""
+        kept = self._set_aside.get(final)
+        if kept is not None and not self.tree.has(final):
+            self._forget(kept, coming | self.gone)
+            self.placer.bring(kept, final)
 
     def _brought_its_index(self, portion: Portion) -> bool:
         """Whether the index at NEW is the very file that OLD had."""
         start = self._brought.get(portion.source / INDEX)
         return start == portion.target / INDEX or portion.move.kind == "rename"
+
+    def _owns_index(self, portion: Portion) -> bool:
+        """Whether the run brought or made the index at NEW."""
+        return self._brought_its_index(portion) or self._made(portion.source / INDEX)
+
+    def _made(self, file: Path) -> bool:
+        wrote = self._writes.get(file)
+        return wrote is not None and wrote.before is None
 
     def _index_before(self, text: str, portion: Portion) -> str:
         """The original of an index that is as the run left it, else OLD's paths."""
@@ -383,7 +406,8 @@ class Undoing:
     def _leaves(self, session: str, portion: Portion) -> bool:
         """Whether an entry of NEW's index goes back with the portion.
 
-        Of an index that the run brought all goes but what is a session's that stays.
+        Of an index that the run brought, or made, all goes but what is a session's that
+        stays.
         """
         move = self.since.brought.get(session)
         if move is not None:
@@ -391,9 +415,7 @@ class Undoing:
         going = self._portion_of_session.get(session)
         if going is not None:
             return going is portion
-        if not self._brought_its_index(portion):
-            return False
-        if session in self.since.had:
+        if session in self.since.had or not self._owns_index(portion):
             return False
         return session not in sessions_of(portion.staying)
 

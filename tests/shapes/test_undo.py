@@ -421,3 +421,22 @@ def test_tools_allowed_since_follow_their_folders_in_a_chain(
     story.undo()
     assert story.life.tools("c") == ["Bash(of c)"]
     assert story.life.tools("q") == ["Bash(of q)"]
+
+
+@pytest.mark.parametrize("without_notes", [("aa",), (), ("bb",)])
+def test_a_line_remembered_since_stays_where_two_became_one(
+    state: StateBuilder, without_notes: tuple[str, ...]
+) -> None:
+    """Found by random lives: with no session begun since, the directory went back to
+    one of the two, and took the line along.
+    """
+    moves = (("aa", "nn"), ("bb", "nn"))
+    shape = Shape(moves, had=("aa", "bb"), since={}, without_notes=without_notes)
+    story = told(state, shape)
+    story.move()
+    story.life.remember("nn", "- since the two are one")
+    story.undo()
+    assert story.life.note_lines("nn", "MEMORY.md") == ["- since the two are one"]
+    for name in shape.had:
+        lines = story.life.note_lines(name, "MEMORY.md")
+        assert lines == story.projects[name].memory

@@ -380,3 +380,38 @@ def test_entries_come_back_to_an_old_whose_index_names_it_again(
     for session in story.projects["my-app"].sessions:
         story.assert_together(session, "my-app")
         story.assert_listed(session, "my-app")
+
+
+def test_entries_of_a_split_name_old_again_whose_directory_has_gone_since(
+    state: StateBuilder,
+) -> None:
+    """Found by random lives: the twin's move took the whole directory along, and the
+    index that the split had made went back as it was.
+    """
+    shape = Shape(moves=(("my_app", "b"),), had=("my-app", "my_app"), since={})
+    story = Told(state, shape)
+    story.move()
+    (run,) = backup_ids(state)
+    story.rename_folders([("my-app", "q")])
+    later = story.run(story.life.path("my-app"), story.life.path("q"))
+    assert later.exit == 0, (later.out, later.err)
+    story.undo(run)
+    for session in story.projects["my_app"].sessions:
+        story.assert_together(session, "my_app")
+        story.assert_listed(session, "my_app")
+    assert not story.life.directory("b").exists()
+
+
+def test_an_index_that_a_split_made_goes_with_its_last_entry(
+    state: StateBuilder,
+) -> None:
+    """Although it was written again since, so that it is not the run's any more."""
+    shape = Shape(moves=(("my_app", "b"),), had=("my-app", "my_app"), since={})
+    story = Told(state, shape)
+    story.move()
+    session, _ = story.projects["my_app"].sessions
+    story.life.go_on("b", session, "goes on")
+    story.undo()
+    story.assert_together(session, "my_app")
+    story.assert_listed(session, "my_app")
+    assert not story.life.directory("b").exists()
