@@ -150,8 +150,10 @@ class Model:
 
     def is_built_on(self, run: Run) -> bool:
         """Whether a later run has taken something of what this one brought."""
+        sure = {thing.id for thing in self.things if not thing.is_lost_sight_of}
+        brought = run.brought.keys() & sure
         return any(
-            other.brought.keys() & run.brought.keys() and not other.was_pruned
+            other.brought.keys() & brought and not other.was_pruned
             for other in self.later(run)
         )
 
