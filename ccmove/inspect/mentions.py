@@ -248,6 +248,8 @@ class Search:
             ends = ends_of(path, self.moved)
             if ends.is_relative_to(self.layout.run):
                 continue  # what is set aside is part of another file by then
+            if not paths.named_in(text):
+                continue  # most name none, and lines take long
             for line in text.split("\n"):
                 names = paths.named_in(line)
                 if names:

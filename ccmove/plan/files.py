@@ -181,7 +181,7 @@ def rewrite_others(
     """The new texts of these files; what can't be read is left alone."""
     for path, rewrite in files:
         try:
-            if placer.state.document(path) is not None:
+            if is_there(path):  # most are not, and this look is cheap
                 draft = placer.draft(path)
                 draft.text = rewrite(draft.text, paths, names)
         except PermissionError as error:  # it may be the directory that is closed
