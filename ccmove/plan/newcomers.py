@@ -182,7 +182,7 @@ def what_new_has(
     candidates = known_paths | arriving
     leaving = set(_entries_of(projects))
     there = set(state.directory_names)
-    settings = _settings(state)
+    found = []
     for path in sorted(candidates):
         if paths.covers(path):
             continue  # it leaves
@@ -191,8 +191,11 @@ def what_new_has(
         own = _own_at(path, directories, leaving)
         has_something = own.sessions or own.notes
         if has_something or path in known_paths:
-            entry = settings.get(path, "")
-            yield replace(own, config=entry)
+            found.append(own)
+    if found:  # else the entries of the config file are nobody's concern
+        settings = _settings(state)
+        for own in found:
+            yield replace(own, config=settings.get(own.path, ""))
 
 
 def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[str]:

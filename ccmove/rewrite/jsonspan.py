@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -98,6 +98,7 @@ class Node:
         return [repr(item.value) for item in self.items]
 
 
+@lru_cache(maxsize=2)  # each step of a plan asks for the config file, mostly unchanged
 def parse(text: str) -> Node:
     """The one value that `text` is; NotJsonError when it is none."""
     start = _end(_BLANK, text, int(text.startswith("\ufeff")))
