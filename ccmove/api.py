@@ -29,9 +29,11 @@ from ccmove.commands.options import (
     check_flags,
 )
 from ccmove.commands.paths import Pair, resolve_pair
+from ccmove.commands.where import find_project
 from ccmove.errors import UsageError
 from ccmove.inspect.findings import Examination, examine
 from ccmove.inspect.survey import Survey
+from ccmove.inspect.where import Whereabouts as Whereabouts
 from ccmove.report.json import to_json as to_json
 from ccmove.report.result import Result
 from ccmove.run import rollback
@@ -103,6 +105,14 @@ def undo(
     options = UndoOptions(arguments=arguments, config_dir=given, **flags)
     with _state(given) as layout:
         return undoing.undo(layout, options)
+
+
+def where(path: AnyPath, *, config_dir: AnyPath | None = None) -> Whereabouts:
+    """Where Claude Code keeps this path, or would: `is_known` says which."""
+    text = _path("PATH", path)
+    with _state(_config_dir(config_dir)) as layout:
+        whereabouts, _ = find_project(layout, text)
+        return whereabouts
 
 
 def recover(*, config_dir: AnyPath | None = None) -> Result:

@@ -50,6 +50,19 @@ def superproject(folder: str) -> str | None:
     return above if modules else None
 
 
+def main_checkout(path: str) -> str:
+    """The main checkout of the repository that a path is in; without one the path."""
+    folder = Path(path)
+    for above in (folder, *folder.parents):
+        if not os.path.lexists(above / ".git"):
+            continue
+        record = _gitdir(above)
+        if record is not None and record.parent.name == "worktrees":
+            return str(record.parent.parent.parent)
+        return str(above)
+    return path
+
+
 def _gitdir(folder: Path) -> Path | None:
     """Where a `.git` that is a file points to; None where it is a directory."""
     text = _text(folder / ".git")

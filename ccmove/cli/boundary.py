@@ -106,11 +106,11 @@ class Call:
         is_run = result.backup is not None
         return Answer(partial(show_result, result), result.exit_code, is_run)
 
-    def failure(self, error: CcmoveError) -> Answer:
-        """The answer to a run that ended with this error."""
+    def failed(self, error: CcmoveError) -> Result:
+        """The result of a run that ended with this error."""
         config_dir = self.printer.config_dir
         hints = error.hints or (error.usual,)
-        result = Result(
+        return Result(
             error.status,
             str(self.layout.config_dir) if self.layout else None,
             self.moves,
@@ -120,7 +120,6 @@ class Call:
             exit_code=error.exit_code,
             rolled_back=error.rolled_back,
         )
-        return self.answer(result)
 
 
 def end_to_end(app: click.Group, argv: list[str]) -> int:
@@ -136,11 +135,14 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
             answer = find_answer(app, call)
         except (Exception, KeyboardInterrupt) as error:
             ours = as_our_own(error, call.layout)
-            answer = call.failure(ours)
+            result = call.failed(ours)
+            answer = call.answer(result)
         return _print(call.printer, answer)
     except KeyboardInterrupt:  # while something was printed that changed nothing
         ended = InterruptedRunError("interrupted; nothing was done")
-        return _print(call.printer, call.failure(ended))
+        result = call.failed(ended)
+        answer = call.answer(result)
+        return _print(call.printer, answer)
 
 
 def find_answer(app: click.Group, call: Call) -> Answer:

@@ -56,6 +56,10 @@ EXAMPLES: dict[str, Rows] = {  # of each command
         ("ccmove list --missing", "projects whose folder is gone"),
         ("ccmove list ~/code --sort size", "those in ~/code, the largest first"),
     ),
+    "where": (
+        ("ccmove where", "the directory with this folder's sessions"),
+        ("ccmove where ~/code/new --json", "and what else is known about it"),
+    ),
     "show": (
         ("ccmove show", "the last run in full"),
         ("ccmove show ID", "this one; ccmove backups lists the IDs"),

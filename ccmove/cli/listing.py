@@ -1,4 +1,4 @@
-"""`ccmove list`: every project that Claude Code knows."""
+"""`ccmove list` and `where`: the projects Claude Code knows, and where it keeps one."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,10 +9,12 @@ from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
-from ccmove.commands.options import USUAL_SORT, ListOptions
+from ccmove.commands.options import USUAL_SORT, ListOptions, WhereOptions
 from ccmove.commands.paths import find_subject
+from ccmove.commands.where import find_project
 from ccmove.inspect.survey import Project, Survey
-from ccmove.report.listing import Listing, show_list
+from ccmove.report.listing import Listing, show_list, show_where
+from ccmove.report.result import Result
 
 
 def _path(project: Project) -> tuple[bool, list[str]]:
@@ -71,3 +73,24 @@ def list_command(
     projects.sort(key=SORTS[sort])
     listing = Listing(survey, tuple(projects))
     return Answer(partial(show_list, listing))
+
+
+@options.command("where", options.CONFIG_DIR, options.JSON)
+@options.one_word(metavar="[PATH]", shell_complete=known_projects)
+def where_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+    """Print the directory in which Claude Code keeps PATH's sessions.
+
+    PATH is the current folder unless it is given. Of a path that Claude Code does not
+    know it is the directory that it would use, and the exit code is 3.
+    """
+    if not arguments:
+        arguments = (".",)
+    asked = WhereOptions(arguments=arguments)
+    call.asks(asked)
+    layout = call.find_layout()
+    where, error = find_project(layout, *arguments)
+    result = Result("ok")
+    if error is not None:
+        result = call.failed(error)
+    show = partial(show_where, where, result)
+    return Answer(show, result.exit_code)

@@ -30,6 +30,7 @@ COMMANDS = {
     "undo": "ccmove.cli.past",
     "doctor": "ccmove.cli.doctor",
     "list": "ccmove.cli.listing",
+    "where": "ccmove.cli.listing",
     "show": "ccmove.cli.past",
     "verify": "ccmove.cli.doctor",
     "backups": "ccmove.cli.past",

@@ -94,6 +94,12 @@ class VerifyOptions(Asked):
     name = "verify"
 
 
+class WhereOptions(Asked):
+    """Of a question where a project is kept; its argument is a path."""
+
+    name = "where"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoverOptions(Asked):
     """Of a recovery."""

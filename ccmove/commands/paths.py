@@ -19,7 +19,7 @@ from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, UsageErr
 from ccmove.hints import Hint, again, ask, look_at, run
 from ccmove.plan.newcomers import identity_of
 from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
-from ccmove.rewrite.windows import is_windows
+from ccmove.rewrite.windows import is_windows, native
 from ccmove.text import alike
 
 USUAL = run("ccmove", "OLD", "NEW")
@@ -59,6 +59,13 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
         if real_old == real_new:
             real_new = _in_another_case(absolute_new, real_new)
     return Pair(real_old, real_new, absolute, where)
+
+
+def resolve_path(path: str) -> tuple[str, str]:
+    """One path, real and as it was typed, as the client would have written it."""
+    _refuse_odd("PATH", path)
+    absolute, real = _absolute_and_real(path)
+    return native(client_spelling(real)), native(client_spelling(absolute))
 
 
 def _refuse_odd(name: str, path: str) -> None:
@@ -375,13 +382,19 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
             subjects.add(name)
     if subjects:
         return subjects
+    raise unknown(typed, path, paths)
+
+
+def unknown(typed: str, path: str, paths: Iterable[str]) -> NothingKnownError:
+    """That there is no data for a path, with the nearest of these."""
     near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
     if near:
         correction = (typed, near[0])
         hint = again("did you mean", instead=correction)
     what = _no_data(path)
-    raise NothingKnownError(what, hint, details=_named(near))
+    named = _named(near)
+    return NothingKnownError(what, hint, details=named)
 
 
 def at_or_below(base: str, paths: Iterable[str]) -> set[str]:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePath
@@ -121,20 +121,13 @@ class Survey:
         self.backups: list[Backup] = []  # oldest first
         with state.problems_of(layout.backups):
             self.backups = all_backups(layout)
-        self._owners = self._table()
+        self._owners = owners_of(state, self.backups)
         self.directories: dict[str, Directory] = {}
         looking = partial(tick, "projects")
         self._read_directories(looking)
         self.former = self._find_former()
         self.days_kept = days_kept(layout)
         self.projects = list(self._find_projects())
-
-    def _table(self) -> Owners:
-        counts = self._state.named
-        in_config = [path for path in counts if "config entry" in counts[path]]
-        ledger = ledger_of(self.layout, self.backups)
-        claims = listed_in((), in_config)
-        return Owners(self._state, ledger, PathMap(()), claims, counts)
 
     @cached_property
     def repositories(self) -> dict[str, list[str]]:
@@ -298,6 +291,15 @@ class Survey:
             deleted_soon=number_deleted_soon(times, self.days_kept),
             kept={place: number for place, number in kept.items() if number},
         )
+
+
+def owners_of(state: State, backups: Iterable[Backup]) -> Owners:
+    """The table of owners for who looks at what is there, and moves nothing."""
+    counts = state.named
+    in_config = [path for path in counts if "config entry" in counts[path]]
+    ledger = ledger_of(state.layout, backups)
+    claims = listed_in((), in_config)
+    return Owners(state, ledger, PathMap(()), claims, counts)
 
 
 def _tell_nobody(what: str, done: int, total: int) -> None:

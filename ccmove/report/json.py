@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.findings import Examination, Finding
     from ccmove.inspect.lost import Candidate
     from ccmove.inspect.survey import Project, Survey
+    from ccmove.inspect.where import Whereabouts
 
 SCHEMA = 1
 NS = 1_000_000_000
@@ -47,7 +48,6 @@ def pairs(moves: Moves) -> list[Json]:
 def to_json(result: Result) -> Record:
     """The object of a move, an undo or a recovery."""
     old, new = result.moves[0] if result.moves else (None, None)
-    hints = [": ".join(filter(None, hint)) for hint in result.hints]
     return {
         "schema": SCHEMA,
         "status": result.status,
@@ -71,6 +71,14 @@ def to_json(result: Result) -> Record:
         "remembering": result.remembering,
         "reasons": result.reasons,
         "rolled_back": result.rolled_back,
+        **_failure(result),
+    }
+
+
+def _failure(result: Result) -> Record:
+    """What went wrong, if something did, and what to do next."""
+    hints = [": ".join(filter(None, hint)) for hint in result.hints]
+    return {
         "error": result.error,
         "hint": "\n".join(hints) or None,
         "details": result.details,
@@ -164,7 +172,7 @@ def listing_to_json(survey: Survey, projects: Sequence[Project]) -> Record:
     problems = survey.problems.items()
     return {
         "schema": SCHEMA,
-        "status": "listed",
+        "status": "ok",
         "config_dir": str(survey.layout.config_dir),
         "projects": [_listed(project) for project in projects],
         "retention": _retention(survey, projects),
@@ -197,6 +205,26 @@ def _listed(project: Project) -> Record:
     }
 
 
+def where_to_json(whereabouts: Whereabouts, result: Result) -> Record:
+    """The object of `ccmove where`."""
+    memory = whereabouts.memory
+    return {
+        "schema": SCHEMA,
+        "status": result.status,
+        "path": whereabouts.path,
+        "directory": str(whereabouts.directory),
+        "exists": whereabouts.exists,
+        "sessions": whereabouts.sessions,
+        "bytes": whereabouts.bytes,
+        "memory": str(memory) if memory else None,
+        "config_key": whereabouts.config_key,
+        "trusted": whereabouts.trusted,
+        "former_paths": whereabouts.former_paths,
+        "warnings": whereabouts.problems,
+        **_failure(result),
+    }
+
+
 def date(moment: int | None) -> str | None:
     """A moment in nanoseconds as people and JSON read it."""
     if not moment:
@@ -208,7 +236,7 @@ def backups_to_json(backups: Backups) -> Record:
     """The object of `ccmove backups` and `prune`."""
     status = "pruned"
     if backups.why is None:
-        status = "listed"
+        status = "ok"
     elif backups.dry_run:
         status = "planned"
     kept = backups.rows
@@ -239,15 +267,10 @@ def _backup(row: BackupRow) -> Record:
 
 def examination_to_json(examination: Examination) -> Record:
     """The object of `ccmove doctor` and `verify`."""
-    status = "verified"
-    if examination.verified is None:
-        status = "examined"
-    elif examination.findings:
-        status = "failed"
     survey = examination.survey
     return {
         "schema": SCHEMA,
-        "status": status,
+        "status": "findings" if examination.findings else "ok",
         "config_dir": str(survey.layout.config_dir),
         "paths": examination.verified or sorted(survey.by_path),
         "findings": [_finding(finding) for finding in examination.findings],

@@ -1,4 +1,4 @@
-"""What is said by `ccmove list`, `backups` and `prune`."""
+"""What is said by `ccmove list`, `where`, `backups` and `prune`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
 from ccmove.inspect.survey import Project, Survey
+from ccmove.inspect.where import Whereabouts
 from ccmove.report.console import STYLES, Line, Printer, breakable
-from ccmove.report.json import backups_to_json, date, listing_to_json
-from ccmove.report.move import nothing_changed
-from ccmove.report.result import BackupRow, Backups
+from ccmove.report.json import backups_to_json, date, listing_to_json, where_to_json
+from ccmove.report.move import nothing_changed, show_result
+from ccmove.report.result import BackupRow, Backups, Result
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
@@ -51,6 +52,22 @@ def show_list(listing: Listing, printer: Printer) -> None:
     for file, what in survey.problems.items():
         remarks.say([("note", "Note: "), f"{file}: {what}"])
     remarks.say(*retention_lines(survey, projects))
+
+
+def show_where(whereabouts: Whereabouts, result: Result, printer: Printer) -> None:
+    """One line; that nobody knows the path, and all else, goes to standard error."""
+    if printer.as_json:
+        record = where_to_json(whereabouts, result)
+        printer.json(record)
+        return
+    directory = str(whereabouts.directory)
+    # Never broken into rows: it is there to be used.
+    print(printer.shown(directory), file=printer.out)
+    remarks = printer.on_stderr()
+    for problem in whereabouts.problems:
+        remarks.say([("note", "Note: "), problem])
+    if result.error is not None:
+        show_result(result, printer)
 
 
 def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Line]:

@@ -29,6 +29,7 @@ from ccmove.errors import (
 )
 from ccmove.hints import look_at, run
 from ccmove.plan.model import ProjectMove
+from ccmove.rewrite.pathmap import Move
 from ccmove.run import disk
 from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json
 from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest
@@ -211,6 +212,32 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
         for move in known[identifier]:
             _learn(ledger, move)
     return ledger
+
+
+def moves_by_us(layout: Layout, backups: Iterable[Backup]) -> list[list[Move]]:
+    """From where to where each run brought something, the oldest first; not those
+    that were undone, as far as their backups can tell.
+    """
+    runs = {}
+    pruned, _ = _pruned(layout)
+    for identifier, moves in pruned.items():
+        pairs = [move.pair for move in moves]
+        runs[identifier] = pairs
+    for backup in backups:
+        pairs = _brought_by(backup)
+        runs[backup.id] = pairs
+    in_order = sorted(runs)
+    return [runs[identifier] for identifier in in_order]
+
+
+def _brought_by(backup: Backup) -> list[Move]:
+    manifest = backup.manifest
+    if manifest is None or not backup.stands or manifest.kind != "move":
+        return []
+    # What was asked for may have no directory of its own.
+    pairs = [*manifest.moves]
+    pairs += [move.pair for move in manifest.projects]
+    return pairs
 
 
 def _learn(ledger: Ledger, move: ProjectMove) -> None:

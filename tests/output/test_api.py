@@ -134,6 +134,15 @@ def test_a_move_prints_itself_as_the_command_that_does_it(known: StateBuilder) -
     assert MoveOptions().to_argv() == []
 
 
+def test_where_a_project_is_can_be_asked_for(known: StateBuilder) -> None:
+    found = api.where(known.code / "old")
+    assert (found.is_known, found.sessions) == (True, 2)
+    assert found.directory.is_dir()
+    assert not api.where(known.code / "new", config_dir=known.config_dir).is_known
+    with pytest.raises(UsageError, match="PATH"):
+        api.where(b"/bytes")  # type: ignore[arg-type]
+
+
 def test_findings_can_be_asked_for(known: StateBuilder) -> None:
     assert {finding.subject for finding in api.doctor().findings} == {
         str(known.code / "old")

@@ -64,7 +64,7 @@ def shown(words: list[str]) -> Show:
     try:
         return find_answer(app, call).show
     except CcmoveError as error:
-        return call.failure(error).show
+        return call.answer(call.failed(error)).show
 
 
 def rows(say: Show, width: int) -> list[str]:
