@@ -7,7 +7,7 @@ DEMO   := .venv-demo
 # One process more than can run at once: some tests wait, for a lock to get stale or for a screen.
 JOBS   ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 PYTEST_ARGS ?=
-QUICK := tests/rewrite tests/claude tests/plan tests/run tests/output tests/e2e tests/inspect tests/test_architecture.py tests/test_shape.py
+QUICK := tests/rewrite tests/claude tests/plan tests/run tests/transfer tests/output tests/e2e tests/inspect tests/test_architecture.py tests/test_shape.py
 CLIENT ?=
 RUNS   ?= 1000000
 TARGET ?=

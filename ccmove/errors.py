@@ -63,6 +63,12 @@ class LinkError(RefusedError):
         )
 
 
+class ArchiveError(CcmoveError):
+    """What is to be unpacked is not, or no longer, what `ccmove pack` made."""
+
+    usual = run("ccmove", "pack", "-h", text="pack it again on the other machine")
+
+
 class UnfinishedRunError(CcmoveError):
     """A run was interrupted and could not be rolled back;
     all that is needed for it is kept.

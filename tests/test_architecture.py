@@ -16,8 +16,8 @@ from tests.support.state import StateBuilder
 PACKAGE = Path(__file__).parents[1] / "ccmove"
 
 # From the bottom up: a module imports only from its own room and from those before it.
-ROOMS = ("system", "text", "hints", "errors", "rewrite", "claude", "plan", "run", "inspect",
-         "report", "commands", "api", "cli")  # fmt: skip
+ROOMS = ("system", "text", "hints", "errors", "rewrite", "claude", "plan", "run", "transfer",
+         "inspect", "report", "commands", "api", "cli")  # fmt: skip
 LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
 # Most moves name both paths, and few end in a bug.
 LATER = {"ccmove.cli.find", "importlib.metadata"}
