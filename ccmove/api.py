@@ -31,13 +31,13 @@ from ccmove.commands.options import (
 from ccmove.commands.paths import Pair, resolve_pair
 from ccmove.commands.where import find_project
 from ccmove.errors import UsageError
+from ccmove.hints import USUAL_COMMAND
 from ccmove.inspect.findings import Examination, examine
 from ccmove.inspect.survey import Survey
 from ccmove.inspect.where import Whereabouts as Whereabouts
 from ccmove.report.json import to_json as to_json
 from ccmove.report.result import Result
 from ccmove.run import rollback
-from ccmove.text import command_line
 
 AnyPath = str | os.PathLike[str]
 
@@ -67,6 +67,7 @@ def plan_move(
         arguments=arguments,
         config_dir=given,
         from_file=None,
+        command=USUAL_COMMAND,
         **flags,
     )
     as_preview = replace(options, dry_run=True)
@@ -102,7 +103,9 @@ def undo(
         if not isinstance(identifier, str):
             raise UsageError(f"the ID is not a text: {identifier!r}")
         arguments = (identifier,)
-    options = UndoOptions(arguments=arguments, config_dir=given, **flags)
+    options = UndoOptions(
+        arguments=arguments, config_dir=given, command="undo", **flags
+    )
     with _state(given) as layout:
         return undoing.undo(layout, options)
 
@@ -124,11 +127,7 @@ def recover(*, config_dir: AnyPath | None = None) -> Result:
 def doctor(*, config_dir: AnyPath | None = None) -> Examination:
     """What is wrong, and the command that fixes each."""
     with _state(_config_dir(config_dir)) as layout:
-        return examine(Survey(layout), _command, ())
-
-
-def _command(*words: str) -> str:
-    return command_line(["ccmove", *words])
+        return examine(Survey(layout))
 
 
 def _path(name: str, path: AnyPath) -> str:

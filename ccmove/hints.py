@@ -1,48 +1,46 @@
 """What to type next, as data: a sentence, a command, or what was asked once more."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import asdict, dataclass, replace
+from typing import Self
 
 from ccmove.text import command_line
+
+USUAL_COMMAND = "move"  # needs no name
+NO_OPTIONS = ("command", "arguments", "config_dir")  # typed in a place of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What was asked of one command; it prints itself as the words to type."""
+    """What was asked of one command; it prints itself as the words to type.
 
-    name: ClassVar[str] = ""  # of the command; a move needs none
+    Each further field is the option of that name.
+    """
+
+    command: str = USUAL_COMMAND
     arguments: tuple[str, ...] = ()
     config_dir: str | None = None
     json: bool = False
     quiet: bool = False
     verbose: bool = False
 
-    def flags(self) -> dict[str, bool]:
-        """Options of this command alone, as they are typed: which are on?"""
-        return {}
-
-    def values(self) -> list[tuple[str, object]]:
-        """Options of this command alone that have a value; None was not typed."""
-        return []
-
     def to_argv(self) -> list[str]:
-        """All of it, after the name of the program."""
+        """All of it, after the name of the program, but for what is as usual."""
         words = []
         if self.config_dir is not None:
             words += ["--config-dir", self.config_dir]
-        if self.name:
-            words.append(self.name)
-        words += switched_on(self.flags())
-        for option, value in self.values():
-            if value is not None:
-                words += [option, str(value)]
-        common = {
-            "--json": self.json,
-            "--quiet": self.quiet,
-            "--verbose": self.verbose,
-        }
-        words += switched_on(common)
+        if self.command != USUAL_COMMAND:
+            words.append(self.command)
+        usual = asdict(type(self)())
+        for name, value in asdict(self).items():
+            if name in NO_OPTIONS or value == usual[name]:
+                continue
+            option = option_named(name)
+            if value is True:
+                words.append(option)
+                continue
+            values = value if isinstance(value, tuple) else [value]
+            for each in values:
+                words += [option, str(each)]
         if any(word.startswith("-") and word != "-" for word in self.arguments):
             words.append("--")
         return [*words, *self.arguments]
@@ -59,8 +57,8 @@ class Asked:
 PLAIN_MOVE = Asked(arguments=("OLD", "NEW"))
 
 
-def switched_on(flags: Mapping[str, bool]) -> list[str]:
-    return [name for name, is_on in flags.items() if is_on]
+def option_named(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
+from ccmove.hints import in_words, run
 from ccmove.system import desktop_data
 
 # The client's files in a project's own folder that may hold paths.
@@ -68,6 +69,11 @@ class Layout:
         """
         files = (self.history, self.config_file)
         return tuple(path.with_name(f"{path.name}.lock") for path in files)
+
+    def command(self, *words: str) -> str:
+        """A command of ours, as it has to be typed for this state."""
+        _, command = in_words(run("ccmove", *words), config_dir=self.given)
+        return command
 
     @property
     def desktop_sessions(self) -> Path:

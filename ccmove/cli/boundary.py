@@ -8,9 +8,9 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 import click
 
@@ -20,12 +20,10 @@ from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
 from ccmove.hints import Asked, in_words, run
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
-from ccmove.report.result import Moves, Result
+from ccmove.report.result import Result
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
-
-Kind = TypeVar("Kind", bound=Asked)
 
 
 def options_of(argv: Sequence[str]) -> Sequence[str]:
@@ -65,21 +63,21 @@ class Call:
     printer: Printer
     asked: Asked | None = None  # what was typed, once it is understood
     layout: Layout | None = None
-    moves: Moves = ()
+    moves: list[tuple[str, str]] = field(default_factory=list)
     rolled_back: str | None = None  # what was done about an interrupted run
 
-    def asks(self, options: Kind) -> Kind:
-        """With the options that every command has; hints are made from it."""
-        printer = self.printer
-        asked = replace(
-            options,
-            config_dir=printer.config_dir,
-            json=printer.as_json,
-            quiet=printer.quiet,
-            verbose=printer.verbose,
-        )
+    def understood(self, asked: Asked) -> None:
+        """What was typed; hints are made from it."""
+        if asked.config_dir == "":  # it would mean the usual one
+            raise UsageError("--config-dir is empty (an unset variable?)")
         self.asked = asked
-        return asked
+        self.printer = replace(
+            self.printer,
+            config_dir=asked.config_dir,
+            as_json=asked.json,
+            quiet=asked.quiet,
+            verbose=asked.verbose,
+        )
 
     def find_layout(self) -> Layout:
         self.layout = find_layout(self.printer.config_dir, os.environ)
@@ -113,7 +111,7 @@ class Call:
         return Result(
             error.status,
             str(self.layout.config_dir) if self.layout else None,
-            self.moves,
+            tuple(self.moves),
             error=error.message,
             hints=tuple(in_words(hint, self.asked, config_dir) for hint in hints),
             details=error.details,

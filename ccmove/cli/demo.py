@@ -15,6 +15,7 @@ from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call, find_answer, text_answer
 from ccmove.cli.main import app
 from ccmove.errors import CcmoveError
+from ccmove.hints import Asked
 from ccmove.report.console import Printer
 from ccmove.run.signals import termination_as_interrupt
 
@@ -49,8 +50,8 @@ STEPS = {  # each command, and what it shows
 }
 
 
-@options.command("demo")
-def demo_command(call: Call) -> Answer:
+@options.command("demo", Asked)
+def demo_command(call: Call, _: Asked) -> Answer:
     """Show the whole cycle on sample data in a temporary directory."""
     try:
         play(call.printer)

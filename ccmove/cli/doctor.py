@@ -1,6 +1,7 @@
 """`ccmove doctor` and `verify`: what is wrong, and how to fix it."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -14,10 +15,10 @@ from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
 from ccmove.cli.questions import confirm, prompt
 from ccmove.commands.move import move
-from ccmove.commands.options import DoctorOptions, MoveOptions, VerifyOptions
+from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.commands.paths import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError
-from ccmove.hints import ask, in_one_line, in_words
+from ccmove.hints import Asked, ask, in_one_line, in_words
 from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
@@ -42,7 +43,7 @@ OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every projec
 FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
 
 
-@options.command("doctor", *options.WITH_DETAILS)
+@options.command("doctor", DoctorOptions, *options.WITH_DETAILS)
 @options.words(metavar="[SUBJECT]...", shell_complete=known_projects)
 @flag("--fix", help="Ask where each lost project is now, then move them.")
 @flag("-y", "--yes", help="Don't ask; fix only what is certain.")
@@ -54,40 +55,49 @@ FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
     type=click.Path(exists=True, file_okay=False),
     help="Also look in DIR for folders that are gone; may be repeated.",
 )
-def doctor_command(
-    call: Call, arguments: tuple[str, ...], search: tuple[str, ...], **flags: bool
-) -> Answer:
+def doctor_command(call: Call, asked: DoctorOptions) -> Answer:
     """Find lost projects and stale entries, and how to fix each.
 
     SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
     The exit code is 1 if something is wrong. For scripts `ccmove verify` tells only
     whether the data is consistent.
     """
-    config_dir = call.printer.config_dir
-    asked = DoctorOptions(
-        arguments=arguments, search=search, config_dir=config_dir, **flags
-    )
-    asked = call.asks(asked)
-    with_fix = ask(replace(asked, fix=True))
-    if asked.yes and not asked.fix:
-        raise UsageError("--yes needs --fix", with_fix)
-    if asked.plan and (asked.fix or asked.json):
-        raise UsageError("--plan goes with neither --fix nor --json")
-    bar = call.progress()
-    survey = Survey(call.find_layout(), bar)
-    tick = partial(bar, "lost")
-    everything = examine(survey, call.printer.typed, search, tick)
-    bar.close()
-    names = _names(everything, arguments)
-    examination = _about(everything, names)
+    _check_words(asked)
+    examination, _ = _examine(call, asked, asked.search)
     if asked.plan:
         return text_answer(_plan(examination))
     if asked.fix:
         repair = _fix(call, examination, asked)
         return Answer(partial(show_repair, repair), repair.exit_code)
-    _, command = in_words(with_fix)
-    show = partial(show_examination, examination, fix=command)
+    return _findings(examination, asked)
+
+
+def _check_words(asked: DoctorOptions) -> None:
+    """UsageError for options that do not go together."""
+    if asked.yes and not asked.fix:
+        raise UsageError("--yes needs --fix", ask(replace(asked, fix=True)))
+    if asked.plan and (asked.fix or asked.json):
+        raise UsageError("--plan goes with neither --fix nor --json")
+
+
+def _findings(examination: Examination, asked: DoctorOptions) -> Answer:
+    """With the command that asks about each."""
+    _, with_fix = in_words(ask(replace(asked, fix=True)))
+    show = partial(show_examination, examination, fix=with_fix)
     return Answer(show, examination.exit_code)
+
+
+def _examine(
+    call: Call, asked: Asked, roots: Iterable[str] | None
+) -> tuple[Examination, set[str]]:
+    """What is wrong with the subjects that were asked about, and all names of those."""
+    bar = call.progress()
+    survey = Survey(call.find_layout(), bar)
+    examination = examine(survey, roots)
+    bar.close()
+    names = _names(examination, asked.arguments)
+    about = _about(examination, names)
+    return about, names
 
 
 def _plan(examination: Examination) -> str:
@@ -212,19 +222,17 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     return prompt(how, default=default, check=check) or QUIT
 
 
-@options.command("verify", *options.WITH_DETAILS)
+@options.command("verify", Asked, *options.WITH_DETAILS)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
-def verify_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+def verify_command(call: Call, asked: Asked) -> Answer:
     """Check that Claude Code's data for PATH (default: all projects) is consistent.
 
     The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
     """
-    call.asks(VerifyOptions(arguments=arguments))
-    survey = Survey(call.find_layout(), call.progress())
-    examination = examine(survey, call.printer.typed, None)
-    names = _names(examination, arguments)
+    examination, names = _examine(call, asked, None)
+    survey = examination.survey
     failures, notes = [], []
-    for finding in _about(examination, names).findings:
+    for finding in examination.findings:
         is_failure = finding.kind in FAILURES
         if is_failure and not _is_of_others(finding, names, survey):
             failures.append(finding)

@@ -37,6 +37,10 @@ class Match(NamedTuple):
     def pair(self) -> tuple[str, str]:
         return self.old, self.candidate.path
 
+    def of(self, asked: MoveOptions) -> MoveOptions:
+        """What was asked, with both paths."""
+        return replace(asked, arguments=self.pair)
+
     @property
     def why(self) -> str:
         doubt = "possible: " if self.candidate.is_by_name else ""
@@ -62,9 +66,9 @@ class Match(NamedTuple):
         return f"{self.old} to {self.candidate.path}"
 
 
-def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
-    """OLD and NEW, of which one was typed;
-    what is in doubt is asked about, or refused.
+def find_pair(call: Call, asked: MoveOptions) -> MoveOptions:
+    """With OLD and NEW, of which one was typed; what is in doubt is asked about, or
+    refused.
     """
     (typed,) = asked.arguments
     if not typed.strip():  # as a path it would mean the current folder
@@ -79,24 +83,34 @@ def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
         matches = _of_old(survey, typed)
     bar.close()
     matches.sort(key=Match.order)
-    first = matches[0]
-    best = [match for match in matches if match.level == first.level]
+    best = [match for match in matches if match.level == matches[0].level]
+    choice = _choose(call, asked, best[:MOST_OFFERED], new)
+    call.asked = choice.of(asked)
+    return choice.of(asked)
+
+
+def _choose(
+    call: Call, asked: MoveOptions, best: list[Match], new: str | None
+) -> Match:
+    """The only one, where that is accepted, else the one that is meant."""
+    first = best[0]
     screen = call.printer.on_stderr()
     if len(best) == 1 and _is_accepted(first, asked):
         screen.say([("", f"Found {first.other(new)} ({first.why})")])
-        return first.pair
-    del best[MOST_OFFERED:]
+        return first
     if call.printer.as_json or not _has_terminal():
+        (typed,) = asked.arguments
         hints = []
         for match in best:
-            both = replace(asked, arguments=match.pair)
+            both = match.of(asked)
             hints.append(ask(both, match.why))
         what = f"{typed}: can't ask for the other path without a terminal; give both"
         raise RefusedError(what, *hints)
-    named = list(first.pair) if len(best) == 1 else [new or typed]
-    paths.refuse_live(survey.layout, named, asked)
-    choice = _ask(best, new, screen)
-    return choice.pair
+    folders = list(first.pair)
+    if len(best) > 1:
+        folders = [new or first.old]
+    paths.refuse_live(call.find_layout(), folders, asked)
+    return _ask(best, new, screen)
 
 
 def _is_accepted(match: Match, asked: MoveOptions) -> bool:

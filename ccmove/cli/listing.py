@@ -41,7 +41,7 @@ SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
 }
 
 
-@options.command("list", *options.WITH_DETAILS)
+@options.command("list", ListOptions, *options.WITH_DETAILS)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 @click.option(
     "--sort",
@@ -50,27 +50,23 @@ SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
     help="By path; or the last used, the most sessions, the largest first.",
 )
 @flag("--missing", help="Only projects whose folder is gone.")
-def list_command(
-    call: Call, arguments: tuple[str, ...], sort: str, missing: bool
-) -> Answer:
+def list_command(call: Call, asked: ListOptions) -> Answer:
     """List all projects Claude Code knows, or those in PATH.
 
     The exit code is 3 if Claude Code has no data for PATH.
     """
-    asked = ListOptions(arguments=arguments, sort=sort, missing=missing)
-    call.asks(asked)
     survey = Survey(call.find_layout(), call.progress())
     paths = set(survey.by_path)
     projects = []
-    for typed in arguments:
+    for typed in asked.arguments:
         paths = find_subject(typed, paths, paths)
     for project in survey.projects:
-        if arguments and project.path not in paths:
+        if asked.arguments and project.path not in paths:
             continue
-        if missing and project.exists is not False:
+        if asked.missing and project.exists is not False:
             continue
         projects.append(project)
-    projects.sort(key=SORTS[sort])
+    projects.sort(key=SORTS[asked.sort])
     listing = Listing(survey, tuple(projects))
     return Answer(partial(show_list, listing))
 

@@ -21,7 +21,7 @@ from ccmove.cli.boundary import (
 from ccmove.cli.completion import ASKING, SHELLS, known_projects
 from ccmove.cli.help import ALONE, FURTHER, MORE, SUMMARY, USAGE, USUAL_ONES
 from ccmove.errors import UsageError
-from ccmove.hints import run
+from ccmove.hints import Asked, run
 from ccmove.text import alike
 
 # In the order of use. A command loads only the module that declares it.
@@ -193,9 +193,14 @@ def _refuse_unknown_help(words: list[str]) -> None:
         raise UsageError(f"no such command: {words[0]}", commands)
 
 
-@options.command("completion")
-@click.argument("shell", type=click.Choice(list(SHELLS)))
-def completion_command(_: Call, shell: str) -> Answer:
+@options.command("completion", Asked)
+@click.argument(
+    "arguments",
+    nargs=1,
+    type=click.Choice(list(SHELLS)),
+    callback=options.as_words,
+)
+def completion_command(_: Call, asked: Asked) -> Answer:
     """Print the script that completes ccmove's arguments in SHELL.
 
     \b
@@ -203,6 +208,7 @@ def completion_command(_: Call, shell: str) -> Answer:
     zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
     fish  ccmove completion fish | source       in ~/.config/fish/config.fish
     """
+    (shell,) = asked.arguments
     return text_answer(_completing(shell).source())
 
 

@@ -1,21 +1,19 @@
 """`ccmove OLD NEW`."""
 
-from dataclasses import replace
-
 import click
 
 from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import old_or_new
 from ccmove.cli.options import flag
-from ccmove.commands.move import move, read_pairs
+from ccmove.commands.move import move, pairs_of
 from ccmove.commands.options import MoveOptions
-from ccmove.commands.paths import USUAL, Pair, resolve_pair
+from ccmove.commands.paths import USUAL
 from ccmove.errors import UsageError
 from ccmove.hints import ask
 
 
-@options.command("move", *options.WITH_DETAILS)
+@options.command("move", MoveOptions, *options.WITH_DETAILS)
 @options.words(metavar="OLD NEW", shell_complete=old_or_new)
 @options.dry_run
 @flag("-m", "--move-folder", help="Rename the folder too, in the same step.")
@@ -33,34 +31,21 @@ from ccmove.hints import ask
 @options.hash_files
 @options.allow_live
 @flag("--skip-path-check", help="Don't check that OLD is gone and NEW exists.")
-def move_command(
-    call: Call, arguments: tuple[str, ...], from_file: str | None, **flags: bool
-) -> Answer:
+def move_command(call: Call, asked: MoveOptions) -> Answer:
     """Move Claude Code's data for a project from OLD to NEW;
     ccmove OLD NEW is the same.
     """
-    config_dir = call.printer.config_dir
-    asked = MoveOptions(
-        arguments=arguments,
-        from_file=from_file,
-        config_dir=config_dir,
-        **flags,
-    )
-    asked = call.asks(asked)
     _check_words(asked)
     layout = call.recover(dry_run=asked.dry_run)
     if len(asked.arguments) == 1:
         from ccmove.cli.find import find_pair
 
-        both = find_pair(call, asked)
-        asked = call.asks(replace(asked, arguments=both))
-    pairs: list[Pair]
-    if asked.from_file is not None:
-        pairs = read_pairs(asked.from_file)
-    else:
-        pairs = [resolve_pair(*asked.arguments)]
-    call.moves = tuple(pair.real for pair in pairs)
-    result = move(layout, pairs, asked, call.progress(), call.rolled_back)
+        asked = find_pair(call, asked)
+    pairs = pairs_of(asked)
+    for pair in pairs:
+        call.moves.append(pair.real)
+    progress = call.progress()
+    result = move(layout, pairs, asked, progress, call.rolled_back)
     return call.answer(result)
 
 

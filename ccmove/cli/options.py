@@ -1,8 +1,8 @@
 """How a command is declared, with the options that several have."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 import click
 
@@ -10,7 +10,7 @@ from ccmove import TESTED_WITH, __version__
 from ccmove.cli.boundary import Answer, Call, TextWanted
 from ccmove.cli.completion import folders
 from ccmove.cli.help import EXAMPLES, EXIT_CODES
-from ccmove.errors import UsageError
+from ccmove.hints import Asked
 
 WIDEST_EXAMPLE = 40  # of the left column
 Text = Callable[[click.Context], str]
@@ -45,7 +45,7 @@ CONFIG_DIR = click.Option(
     help="Claude Code's config directory [default: $CLAUDE_CONFIG_DIR or ~/.claude].",
     shell_complete=folders,
 )
-JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
+JSON = click.Option(["--json"], is_flag=True, help="Print one JSON object.")
 QUIET = click.Option(["-q", "--quiet"], is_flag=True, help="Print only errors.")
 VERBOSE = click.Option(
     ["-v", "--verbose"], is_flag=True, help="Show every change and the reason for each."
@@ -67,7 +67,7 @@ allow_live = flag(
 )
 
 
-def _as_words(
+def as_words(
     _: click.Context, __: click.Parameter, word: str | None
 ) -> tuple[str, ...]:
     return () if word is None else (word,)
@@ -75,28 +75,12 @@ def _as_words(
 
 # What stands after a command: any number of words, or one at most.
 words = partial(click.argument, "arguments", nargs=-1)
-one_word = partial(click.argument, "arguments", required=False, callback=_as_words)
+one_word = partial(click.argument, "arguments", required=False, callback=as_words)
 ADVANCED = ("desktop", "hash", "allow_live", "skip_path_check")
 
 
 class Command(click.Command):
-    """A command whose common options are the printer's,
-    and whose help ends with examples.
-    """
-
-    def invoke(self, ctx: click.Context) -> object:
-        call: Call = ctx.obj
-        config_dir: str | None = ctx.params.pop("config_dir", None)
-        if config_dir == "":  # it would mean the usual one
-            raise UsageError("--config-dir is empty (an unset variable?)")
-        call.printer = replace(
-            call.printer,
-            config_dir=config_dir,
-            as_json=ctx.params.pop("as_json", False),
-            quiet=ctx.params.pop("quiet", False),
-            verbose=ctx.params.pop("verbose", False),
-        )
-        return super().invoke(ctx)
+    """A command whose help has groups, and ends with examples."""
 
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
@@ -126,16 +110,26 @@ class Command(click.Command):
 
 
 DECLARED: dict[str, click.Command] = {}  # those whose module was loaded
-Function = Callable[..., Answer]  # of the call, and of what was typed
+Kind = TypeVar("Kind", bound=Asked)
+Function = Callable[[Call, Kind], Answer]
 
 
-def command(name: str, *common: click.Option) -> Callable[[Function], click.Command]:
-    """Makes a command of a function; it has these common options as well."""
+def command(
+    name: str, kind: type[Kind], *common: click.Option
+) -> Callable[[Function[Kind]], click.Command]:
+    """Makes a command of a function of the call, and of what was asked of this kind;
+    it has these common options as well.
+    """
 
-    def declare(function: Function) -> click.Command:
-        make = click.command(name, cls=Command)
-        with_call = click.pass_obj(function)
-        command = make(with_call)
+    def declare(function: Function[Kind]) -> click.Command:
+        @wraps(function)
+        def call_it(**typed: Any) -> Answer:
+            call: Call = click.get_current_context().obj
+            asked = kind(command=name, **typed)
+            call.understood(asked)
+            return function(call, asked)
+
+        command = click.command(name, cls=Command)(call_it)
         command.params += common
         command.params += [VERSION, HELP]
         DECLARED[name] = command

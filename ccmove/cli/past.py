@@ -10,68 +10,57 @@ from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import backups
 from ccmove.cli.options import flag
 from ccmove.commands import past
-from ccmove.commands.options import (
-    BackupsOptions,
-    PruneOptions,
-    RecoverOptions,
-    ShowOptions,
-    UndoOptions,
-)
+from ccmove.commands.options import PruneOptions, RecoverOptions, UndoOptions
 from ccmove.commands.undo import undo
+from ccmove.hints import Asked
 from ccmove.report.listing import show_backups
 
 one_id = options.one_word(metavar="[ID]", shell_complete=backups)
 some_ids = options.words(metavar="[ID]...", shell_complete=backups)
 
 
-@options.command("undo", *options.WITH_DETAILS)
+@options.command("undo", UndoOptions, *options.WITH_DETAILS)
 @one_id
 @options.dry_run
 @flag("--merge", help="Merge even if OLD is in use by another project by now.")
 @options.hash_files
 @options.allow_live
-def undo_command(call: Call, arguments: tuple[str, ...], **flags: bool) -> Answer:
+def undo_command(call: Call, asked: UndoOptions) -> Answer:
     """Undo the last move, or the one with this ID.
 
     What was added since is kept. Any unique part of an ID will do. An undo can't be
     undone: move again instead. `ccmove restore` is the same.
     """
-    config_dir = call.printer.config_dir
-    asked = UndoOptions(arguments=arguments, config_dir=config_dir, **flags)
-    asked = call.asks(asked)
     return call.answer(undo(call.find_layout(), asked, call.progress()))
 
 
-@options.command("show", options.CONFIG_DIR, options.JSON)
+@options.command("show", Asked, options.CONFIG_DIR, options.JSON)
 @one_id
-def show_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+def show_command(call: Call, asked: Asked) -> Answer:
     """Print the full report of the last run, or of one by its ID.
 
     Every change, what is still to do, and what was left alone.
     """
-    call.asks(ShowOptions(arguments=arguments))
     call.printer = replace(call.printer, verbose=True)
-    return call.answer(past.show_run(call.find_layout(), *arguments))
+    return call.answer(past.show_run(call.find_layout(), *asked.arguments))
 
 
-@options.command("recover", *options.USUAL)
+@options.command("recover", RecoverOptions, *options.USUAL)
 @flag("--set-aside", help="Keep what can't be rolled back, so that you can go on.")
-def recover_command(call: Call, set_aside: bool) -> Answer:
+def recover_command(call: Call, asked: RecoverOptions) -> Answer:
     """Undo a run that was interrupted."""
-    asked = call.asks(RecoverOptions(set_aside=set_aside))
     return call.answer(past.recover_run(call.find_layout(), asked, call.progress()))
 
 
-@options.command("backups", *options.USUAL)
+@options.command("backups", Asked, *options.USUAL)
 @some_ids
-def backups_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+def backups_command(call: Call, asked: Asked) -> Answer:
     """List the moves that can be undone."""
-    call.asks(BackupsOptions(arguments=arguments))
-    rows = past.backups_listed(call.find_layout(), arguments)
+    rows = past.backups_listed(call.find_layout(), asked.arguments)
     return Answer(partial(show_backups, rows))
 
 
-@options.command("prune", *options.USUAL)
+@options.command("prune", PruneOptions, *options.USUAL)
 @some_ids
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N."
@@ -83,22 +72,12 @@ def backups_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     "IDs or --keep are given].",
 )
 @flag("-n", "--dry-run", help="Preview: show what would be removed.")
-def prune_command(
-    call: Call,
-    arguments: tuple[str, ...],
-    keep: int | None,
-    older_than: str | None,
-    dry_run: bool,
-) -> Answer:
+def prune_command(call: Call, asked: PruneOptions) -> Answer:
     """Remove old backups, or those with these IDs.
 
     A move that was undone goes together with its undo.
     """
-    asked = PruneOptions(
-        arguments=arguments, keep=keep, older_than=older_than, dry_run=dry_run
-    )
-    asked = call.asks(asked)
-    layout = call.recover(dry_run=dry_run)
+    layout = call.recover(dry_run=asked.dry_run)
     pruned = past.prune_backups(layout, asked)
     pruned = replace(pruned, rolled_back=call.rolled_back)
     return Answer(partial(show_backups, pruned))

@@ -25,8 +25,14 @@ from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Outcome, Progress, run_plan
 
 
-def read_pairs(source: str) -> list[Pair]:
-    """Lines `OLD<TAB>NEW`; empty lines and lines that begin with # are passed over."""
+def pairs_of(options: MoveOptions) -> list[Pair]:
+    """OLD and NEW, or a pair for each line `OLD<TAB>NEW` of a file; empty lines and
+    lines that begin with # are passed over.
+    """
+    source = options.from_file
+    if source is None:
+        old, new = options.arguments
+        return [resolve_pair(old, new)]
     pairs = []
     for number, raw in enumerate(_text_of(source).split("\n"), 1):
         line, where = raw.rstrip("\r"), f"{source}, line {number}"

@@ -1,97 +1,60 @@
 """What may be asked of each command: typed, and printable as the words to type."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import asdict, dataclass, replace
+from typing import Self
 
 from ccmove.errors import UsageError
-from ccmove.hints import Asked, switched_on
+from ccmove.hints import Asked, option_named
 
 USUAL_SORT = "path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(Asked):
-    """Of a move and of an undo; each is the option of that name."""
+    """Of a move and of an undo."""
 
     dry_run: bool = False
     merge: bool = False
     hash: bool = False
     allow_live: bool = False
 
-    def flags(self) -> dict[str, bool]:
-        return {
-            "--dry-run": self.dry_run,
-            "--merge": self.merge,
-            "--hash": self.hash,
-            "--allow-live": self.allow_live,
-        }
-
     def with_merge(self) -> Self:
         return replace(self, merge=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UndoOptions(RunOptions):
     """Of an undo; its argument is an ID."""
 
-    name = "undo"
+    command: str = "undo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveOptions(RunOptions):
     """Of a move; its arguments are OLD and NEW, unless a file has them."""
 
-    from_file: str | None = None
     move_folder: bool = False
     only: bool = False
     yes: bool = False
     settings: bool = False
     desktop: bool = False
     skip_path_check: bool = False
-
-    def flags(self) -> dict[str, bool]:
-        return {
-            "--dry-run": self.dry_run,
-            "--move-folder": self.move_folder,
-            "--only": self.only,
-            "--merge": self.merge,
-            "--yes": self.yes,
-            "--settings": self.settings,
-            "--desktop": self.desktop,
-            "--hash": self.hash,
-            "--allow-live": self.allow_live,
-            "--skip-path-check": self.skip_path_check,
-        }
-
-    def values(self) -> list[tuple[str, object]]:
-        return [("--from-file", self.from_file)]
+    from_file: str | None = None
 
     def to_make_again(self) -> tuple[str, ...]:
         """The options that make the same move again; what was risky is asked for
         again.
         """
-        harmless = replace(
-            self, dry_run=False, yes=False, allow_live=False, skip_path_check=False
+        harmless = MoveOptions(
+            merge=self.merge,
+            hash=self.hash,
+            move_folder=self.move_folder,
+            only=self.only,
+            settings=self.settings,
+            desktop=self.desktop,
         )
-        return tuple(switched_on(harmless.flags()))
-
-
-class ShowOptions(Asked):
-    """Of a past run's report; its argument is an ID."""
-
-    name = "show"
-
-
-class BackupsOptions(Asked):
-    """Of the list of backups; its arguments are IDs."""
-
-    name = "backups"
-
-
-class VerifyOptions(Asked):
-    """Of a check; its argument is a path."""
-
-    name = "verify"
+        return tuple(harmless.to_argv())
 
 
 class WhereOptions(Asked):
@@ -104,68 +67,50 @@ class WhereOptions(Asked):
 class RecoverOptions(Asked):
     """Of a recovery."""
 
-    name: ClassVar[str] = "recover"
+    command: str = "recover"
     set_aside: bool = False
-
-    def flags(self) -> dict[str, bool]:
-        return {"--set-aside": self.set_aside}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneOptions(Asked):
     """Of pruning; its arguments are IDs."""
 
-    name: ClassVar[str] = "prune"
+    command: str = "prune"
+    dry_run: bool = False
     keep: int | None = None
     older_than: str | None = None
-    dry_run: bool = False
-
-    def flags(self) -> dict[str, bool]:
-        return {"--dry-run": self.dry_run}
-
-    def values(self) -> list[tuple[str, object]]:
-        return [("--keep", self.keep), ("--older-than", self.older_than)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions(Asked):
     """Of a list; its argument is a path."""
 
-    name: ClassVar[str] = "list"
-    sort: str = USUAL_SORT
+    command: str = "list"
     missing: bool = False
-
-    def flags(self) -> dict[str, bool]:
-        return {"--missing": self.missing}
-
-    def values(self) -> list[tuple[str, object]]:
-        return [] if self.sort == USUAL_SORT else [("--sort", self.sort)]
+    sort: str = USUAL_SORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions(Asked):
     """Of doctor; its arguments are subjects."""
 
-    name: ClassVar[str] = "doctor"
+    command: str = "doctor"
     fix: bool = False
     yes: bool = False
     plan: bool = False
     search: tuple[str, ...] = ()
 
-    def flags(self) -> dict[str, bool]:
-        return {"--fix": self.fix, "--yes": self.yes, "--plan": self.plan}
-
-    def values(self) -> list[tuple[str, object]]:
-        return [("--search", folder) for folder in self.search]
-
 
 def check_flags(options: RunOptions, given: Mapping[str, object]) -> None:
     """UsageError for a name that is no flag of these options, or not a truth."""
-    flags = options.flags()
-    known = f"options: {', '.join(flags)}"
+    of_screen = asdict(Asked())
+    flags = []
+    for name, value in asdict(options).items():
+        if value is False and name not in of_screen:
+            flags.append(name)
+    known = f"options: {', '.join(map(option_named, flags))}"
     for name, value in given.items():
-        flag = f"--{name.replace('_', '-')}"
-        if flag not in flags:
+        if name not in flags:
             raise UsageError(f"there is no option {name}", known)
         if not isinstance(value, bool):
             raise UsageError(f"{name} is not True or False: {value!r}", known)

@@ -18,6 +18,7 @@ from itertools import takewhile
 from operator import eq
 from pathlib import Path, PureWindowsPath
 
+from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
@@ -25,7 +26,7 @@ from ccmove.claude.state import INDEX, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnfinishedRunError, describe
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.mentions import mentions_of_past
-from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
+from ccmove.inspect.survey import Directory, Project, Survey, ancestors
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.windows import is_windows
 from ccmove.run.backups import SET_ASIDE, backup_ids
@@ -33,8 +34,6 @@ from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size
 
-# Makes a command of ours of its words, for this very state.
-CommandLine = Callable[..., str]
 Inode = tuple[int, int]  # device and file number
 KINDS = {  # the most pressing first, and what each means for the user
     "interrupted-run": "A run of ccmove was interrupted: half moved until it is "
@@ -124,39 +123,35 @@ class Examination:
         return 1 if self.findings else 0
 
 
-def examine(
-    survey: Survey,
-    command: CommandLine,
-    roots: Iterable[str] | None = (),
-    tick: Tick | None = None,
-) -> Examination:
+def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
     """Every finding, the most pressing kinds first;
     with `roots=None` nothing lost is sought.
     """
-    findings = [*_own(survey, command)]
-    if any(finding.kind == "interrupted-run" for finding in findings):
-        return Examination(survey, tuple(findings))  # what else there is, may not be
-    twice = [*_twice_there(survey, command)]
+    own = list(_own(survey))
+    if any(finding.kind == "interrupted-run" for finding in own):
+        return Examination(survey, tuple(own))  # what else there is, may not be
+    twice = list(_twice_there(survey))
     split: dict[str, set[str]] = {}  # sessions with different files -> where
     for finding in twice:
         if finding.what not in (SAME, BEGINNING):
             places = survey.places_of_sessions[finding.subject]
             split[finding.subject] = set(places)
-    finder = Finder(survey, roots, tick)
-    findings += _lost(finder, command, split)
-    findings += _still_to_do(survey, command)
-    findings += _spellings(survey, command)
-    findings += twice
+    finder = Finder(survey, roots)
+    findings = [
+        *own,
+        *_lost(finder, split),
+        *_still_to_do(survey),
+        *_spellings(survey),
+        *twice,
+    ]
     for directory in survey.directories.values():
         findings += _directory(survey, directory)
-    kinds = [*KINDS]
+    kinds = list(KINDS)
     findings.sort(key=lambda finding: kinds.index(finding.kind))
     return Examination(survey, tuple(findings))
 
 
-def _lost(
-    finder: Finder, command: CommandLine, split: dict[str, set[str]]
-) -> Iterator[Finding]:
+def _lost(finder: Finder, split: dict[str, set[str]]) -> Iterator[Finding]:
     """One for each lost project; it moves with one around it that has a better place.
 
     `split` are sessions with different files, and where: they can't be merged.
@@ -167,11 +162,11 @@ def _lost(
         if all(candidate.confidence == "possible" for candidate in candidates):
             along = _found_around(finder, path)
         for candidate in candidates:
-            _say_how(candidate, project, command, split)
+            _say_how(candidate, project, finder.survey.layout, split)
         places = [candidate.path for candidate in candidates]
         look = ""
         if not candidates and along is None:
-            look = _look_further(finder, path, command)
+            look = _look_further(finder, path)
         yield Finding(
             _kind(finder.survey, project),
             path,
@@ -200,7 +195,7 @@ def _found_around(finder: Finder, path: str) -> str | None:
 def _say_how(
     candidate: Candidate,
     project: Project,
-    command: CommandLine,
+    layout: Layout,
     split: dict[str, set[str]],
 ) -> None:
     """Give a candidate its command: the move, or where a session went on in both, what
@@ -211,26 +206,27 @@ def _say_how(
     for session, names in split.items():
         if len(both & names) > 1:
             sessions.append(session)
-    candidate.command = command(str(project.path), candidate.path)
+    candidate.command = layout.command(str(project.path), candidate.path)
     if sessions:
         candidate.against.append("a session went on in both")
-        candidate.command = command("doctor", *sessions)
+        candidate.command = layout.command("doctor", *sessions)
 
 
-def _look_further(finder: Finder, path: str, command: CommandLine) -> str:
+def _look_further(finder: Finder, path: str) -> str:
     """The search that was not made yet; one that looked nowhere looks nearby first."""
-    home = str(finder.survey.layout.home)
+    layout = finder.survey.layout
+    home = str(layout.home)
     if finder.roots is None:
-        return command("doctor", path)
+        return layout.command("doctor", path)
     if home in finder.roots:
         return ""
     words = []
     for root in (*finder.roots, home):
         words += ["--search", root]
-    return command("doctor", *words, path)
+    return layout.command("doctor", *words, path)
 
 
-def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+def _own(survey: Survey) -> Iterator[Finding]:
     """An interrupted run, what could not be read, and what our past runs left."""
     layout = survey.layout
     journal = str(layout.journal)
@@ -238,15 +234,15 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         run = read_run(layout)
         if run is not None:
             what = f"run {run.id} did not finish"
-            fix = command("recover")
+            fix = layout.command("recover")
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnfinishedRunError as error:
-        fix = command("recover", "--set-aside")
+        fix = layout.command("recover", "--set-aside")
         yield Finding("interrupted-run", journal, error.message, fix)
     for file, what in survey.problems.items():
         yield _unreadable(file, what)
     for identifier, what in _damaged_backups(survey):
-        look = command("backups", identifier)
+        look = layout.command("backups", identifier)
         subject = f"run {identifier}"
         yield Finding("damaged-backup", subject, what, look, names=(identifier,))
 
@@ -265,7 +261,7 @@ def _unreadable(file: str, what: str) -> Finding:
     return Finding("unreadable", file, what, look, names=(os.path.basename(file),))
 
 
-def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+def _still_to_do(survey: Survey) -> Iterator[Finding]:
     """What names the old path of a past move and has a command that deals with it."""
     layout = survey.layout
     try:
@@ -278,11 +274,11 @@ def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         fix = command_line(row.command)
         program, *words = row.command
         if program == "ccmove":
-            fix = command(*words)
+            fix = layout.command(*words)
         yield Finding("still-to-do", row.file, row.what, fix)
 
 
-def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+def _spellings(survey: Survey) -> Iterator[Finding]:
     """Paths that are one folder: its device and file number are the same."""
     by_inode: dict[Inode, list[Project]] = defaultdict(list)
     for path, project in survey.by_path.items():
@@ -302,7 +298,7 @@ def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
             if path == real:
                 continue
             what = f"the same folder as {real}; {difference(path, real)}"
-            fix = command(path, real)
+            fix = survey.layout.command(path, real)
             yield Finding("spelling", path, what, fix, names=(real,))
 
 
@@ -426,15 +422,15 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
                 yield f"{key}: {path}"
 
 
-def _twice_there(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+def _twice_there(survey: Survey) -> Iterator[Finding]:
     for session, names in survey.places_of_sessions.items():
         if len(names) > 1 and SESSION_ID.fullmatch(session):
             directories = [survey.directories[name] for name in names]
-            yield from _twice(session, directories, command)
+            yield from _twice(session, directories, survey.layout)
 
 
 def _twice(
-    session: str, directories: list[Directory], command: CommandLine
+    session: str, directories: list[Directory], layout: Layout
 ) -> Iterator[Finding]:
     """Which turns are where, the file that has most first,
     and of equal ones the older; a merge makes one of two that are alike.
@@ -463,11 +459,11 @@ def _twice(
         fix = command_line(["ls", "-l", str(best), str(other)])
         if what in (SAME, BEGINNING):
             both = [d for d in directories if d.path in (best.parent, other.parent)]
-            fix = _merge_of(both, command) or fix
+            fix = _merge_of(both, layout) or fix
         yield Finding("split-session", session, what, fix, lines, names)
 
 
-def _merge_of(directories: list[Directory], command: CommandLine) -> str:
+def _merge_of(directories: list[Directory], layout: Layout) -> str:
     """The move that brings two directories together: from a folder that is gone to one
     that is there. Nothing where that is not so, or where several share a directory.
     """
@@ -483,7 +479,7 @@ def _merge_of(directories: list[Directory], command: CommandLine) -> str:
             gone.append(path)
     if len(gone) != 1 or len(there) != 1:
         return ""
-    return command(*gone, *there)
+    return layout.command(*gone, *there)
 
 
 def _turns(file: Path) -> list[int]:

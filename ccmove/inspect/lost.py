@@ -22,7 +22,7 @@ from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.owners import folders_in
-from ccmove.inspect.survey import Project, Survey, Tick, ancestors
+from ccmove.inspect.survey import Project, Survey, ancestors
 from ccmove.plan.newcomers import is_another, went_on
 from ccmove.rewrite.pathmap import is_root, tail_below
 from ccmove.rewrite.windows import compared
@@ -133,10 +133,8 @@ class Finder:
         self,
         survey: Survey,
         roots: Iterable[str] | None = (),
-        tick: Tick | None = None,
         named: str | None = None,
     ) -> None:
-        """Looks for all of them: what was found is in `homes`."""
         self.survey = survey
         self.lost = dict(_lost(survey))
         self.roots: list[str] | None = None
@@ -146,21 +144,23 @@ class Finder:
         if named is not None:
             self._around.look_in(named, 0)
         if roots is not None:
-            self.roots = [os.path.realpath(root) for root in roots]
-            self._look_around(self.roots)
+            self._look_around(roots)
         self._lost_in: dict[str, list[str]] = defaultdict(list)  # a folder's, and it
         for path in self.lost:
             for folder in ancestors(path):
                 self._lost_in[compared(folder)].append(path)
         self.homes: dict[str, tuple[Candidate, ...]] = {}
+        self._find_homes()
+
+    def _find_homes(self) -> None:
         for number, path in enumerate(self.lost):  # sorted: those around come before
-            if tick is not None:
-                tick(number, len(self.lost))
+            self.survey.tick("lost", number, len(self.lost))
             self.homes[path] = self.candidates(path)
         self._doubt_rivals()
 
-    def _look_around(self, roots: list[str]) -> None:
-        for root in roots:
+    def _look_around(self, roots: Iterable[str]) -> None:
+        self.roots = [os.path.realpath(root) for root in roots]
+        for root in self.roots:
             self._around.look_in(root, SEARCH_DEPTH)
         for path in self.lost:
             self._around.look_near(path)

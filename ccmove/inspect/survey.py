@@ -26,8 +26,7 @@ from ccmove.run.backups import Backup, all_backups, ledger_of
 from ccmove.run.manifest import Manifest
 from ccmove.text import plural
 
-Tick = Callable[[int, int], None]  # done, in all
-Progress = Callable[[str, int, int], None]  # of what
+Progress = Callable[[str, int, int], None]  # of what, how much is done, in all
 Former = tuple[str, str, str]  # a path, where that is now, and how that is known
 
 
@@ -112,9 +111,9 @@ class Survey:
 
     def __init__(self, layout: Layout, progress: Progress | None = None) -> None:
         _refuse_no_state(layout)
-        tick = progress or _tell_nobody
+        self.tick = progress or _tell_nobody
         self.layout = layout
-        reading = partial(tick, "reading")
+        reading = partial(self.tick, "reading")
         state = State(layout, reading)
         self._state = state
         self.problems = state.problems
@@ -123,8 +122,7 @@ class Survey:
             self.backups = all_backups(layout)
         self._owners = owners_of(state, self.backups)
         self.directories: dict[str, Directory] = {}
-        looking = partial(tick, "projects")
-        self._read_directories(looking)
+        self._read_directories()
         self.former = self._find_former()
         self.days_kept = days_kept(layout)
         self.projects = list(self._find_projects())
@@ -149,14 +147,14 @@ class Survey:
                 names[session_of(item.name)].append(name)
         return dict(names)
 
-    def _read_directories(self, tick: Tick) -> None:
+    def _read_directories(self) -> None:
         root = self.layout.projects
         state = self._state
         names: tuple[str, ...] = ()
         with state.problems_of(root):
             names = state.directory_names
         for number, name in enumerate(names):
-            tick(number, len(names))
+            self.tick("projects", number, len(names))
             if is_of_downloads(name):
                 continue
             path = root / name

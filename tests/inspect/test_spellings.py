@@ -75,5 +75,7 @@ def test_of_spellings_in_other_case_the_one_on_disk_is_real(
 
     monkeypatch.setattr(os, "stat", folding)
     survey = Survey(find_layout(str(state.config_dir), {}))
-    (finding,) = examine(survey, lambda *words: " ".join(words)).findings
-    assert finding.command == f"{state.code / 'App'} {state.code / 'app'}"
+    (finding,) = examine(survey).findings
+    assert finding.command == survey.layout.command(
+        f"{state.code / 'App'}", f"{state.code / 'app'}"
+    )

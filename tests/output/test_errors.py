@@ -78,8 +78,9 @@ HINTS: dict[str, tuple[Hint, Asked | None, str]] = {
 }
 # Every option of every command that has some.
 IN_FULL = {
-    "ccmove --config-dir D --dry-run --move-folder --only --merge --yes --settings "
-    "--desktop --hash --allow-live --skip-path-check --json --quiet --verbose a b": (
+    "ccmove --config-dir D --json --quiet --verbose --dry-run --merge --hash "
+    "--allow-live --move-folder --only --yes --settings --desktop --skip-path-check "
+    "a b": (
         MoveOptions(
             dry_run=True,
             move_folder=True,
