@@ -9,9 +9,10 @@ from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
-from ccmove.commands.options import USUAL_SORT, ListOptions, WhereOptions
+from ccmove.commands.options import USUAL_SORT, ListOptions
 from ccmove.commands.paths import find_subject
 from ccmove.commands.where import find_project
+from ccmove.hints import Asked
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.listing import Listing, show_list, show_where
 from ccmove.report.result import Result
@@ -71,20 +72,17 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
     return Answer(partial(show_list, listing))
 
 
-@options.command("where", options.CONFIG_DIR, options.JSON)
-@options.one_word(metavar="[PATH]", shell_complete=known_projects)
-def where_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+@options.command("where", Asked, options.CONFIG_DIR, options.JSON)
+@options.one_word(metavar="[PATH]", default=".", shell_complete=known_projects)
+def where_command(call: Call, asked: Asked) -> Answer:
     """Print the directory in which Claude Code keeps PATH's sessions.
 
     PATH is the current folder unless it is given. Of a path that Claude Code does not
     know it is the directory that it would use, and the exit code is 3.
     """
-    if not arguments:
-        arguments = (".",)
-    asked = WhereOptions(arguments=arguments)
-    call.asks(asked)
     layout = call.find_layout()
-    where, error = find_project(layout, *arguments)
+    (path,) = asked.arguments
+    where, error = find_project(layout, path)
     result = Result("ok")
     if error is not None:
         result = call.failed(error)

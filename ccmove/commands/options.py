@@ -57,12 +57,6 @@ class MoveOptions(RunOptions):
         return tuple(harmless.to_argv())
 
 
-class WhereOptions(Asked):
-    """Of a question where a project is kept; its argument is a path."""
-
-    name = "where"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoverOptions(Asked):
     """Of a recovery."""

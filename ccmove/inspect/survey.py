@@ -125,7 +125,8 @@ class Survey:
         self._read_directories()
         self.former = self._find_former()
         self.days_kept = days_kept(layout)
-        self.projects = list(self._find_projects())
+        projects = self._find_projects()
+        self.projects = list(projects)
 
     @cached_property
     def repositories(self) -> dict[str, list[str]]:
