@@ -84,7 +84,8 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 	$(BIN)/python scripts/shape --gate
-	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/ci.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --check-metaschema docs/ccmove.schema.json
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,6 @@
 """The JSON objects of `--json`, and the one reader of those that backups keep.
 
-Within one version of the schema members are only added.
+docs/ccmove.schema.json publishes them: within one version members are only added.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
@@ -60,7 +61,7 @@ def to_json(result: Result) -> Record:
         "projects": [_project(project) for project in result.projects],
         "merged": [{"path": path, "sessions": n} for path, n in result.merged],
         "counts": _counts(result),
-        "belongings": _belongings(result.belongings),
+        "belongings": asdict(result.belongings),
         "changes": _changes(result),
         "to_do": _to_do(result),
         "left_alone": [
@@ -106,18 +107,6 @@ def _counts(result: Result) -> Record:
         "transcripts": sum(project.transcripts for project in result.projects),
         "history": result.history.lines if result.history else 0,
         **values,
-    }
-
-
-def _belongings(belongings: Belongings) -> Record:
-    return {
-        "notes": belongings.notes,
-        "entries": belongings.entries,
-        "trusted": belongings.trusted,
-        "allowed_tools": belongings.allowed_tools,
-        "mcp_servers": belongings.mcp_servers,
-        "github_links": belongings.github_links,
-        "others": belongings.others,
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from tests.client.loopback import Loopback
 from tests.client.screen import Screen
 from tests.client.versions import Client
+from tests.support.published import check_json
 from tests.support.run import Completed, ccmove_command
 
 # Not a key to anything; the client wants one of this form and asks whether it may use
@@ -163,7 +164,9 @@ class Desk:
 
     def ccmove(self, *args: str | os.PathLike[str]) -> Completed:
         """`ccmove`, told of nothing but the home."""
-        done = self._run(ccmove_command(*args), self.root)
+        command = ccmove_command(*args)
+        done = self._run(command, self.root)
+        check_json(command, done.exit, done.out)
         assert "Traceback (most recent call last)" not in done.err, done.err
         return done
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support import seams
+from tests.support.published import check_json
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
 
@@ -28,8 +29,10 @@ def run(
     monkeypatch.delenv("CCMOVE_DEBUG", raising=False)
 
     def run_main(*arguments: str | os.PathLike[str]) -> Completed:
-        code = seams.exit_code_of([os.fspath(argument) for argument in arguments])
+        words = [os.fspath(argument) for argument in arguments]
+        code = seams.exit_code_of(words)
         out, err = capfd.readouterr()
+        check_json(words, code, out)
         assert "Traceback" not in err, err
         return Completed(code, out, err)
 

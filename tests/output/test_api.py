@@ -1,5 +1,9 @@
 """The Python API does what its documentation shows, and is the code of the commands."""
 
+import dataclasses
+import re
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +11,16 @@ import pytest
 
 from ccmove import api
 from ccmove.api import apply, plan_move, to_json, undo
+from ccmove.cli.main import command_named, with_command
 from ccmove.commands.options import MoveOptions
 from ccmove.errors import CcmoveError, RefusedError, UsageError
+from ccmove.report.result import Result
 from tests.inspect.conftest import interrupted_move
+from tests.support.run import run_child
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
+
+REPO = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -149,3 +158,40 @@ def test_findings_can_be_asked_for(known: StateBuilder) -> None:
     }
     assert api.recover().rolled_back is None
     assert Path(str(known.code / "new")).is_dir()
+
+
+def test_the_example_for_programs_is_what_is_checked_and_works(
+    known: StateBuilder,
+) -> None:
+    """`make check` runs mypy over docs/example.py."""
+    program = REPO / "docs" / "example.py"
+    page = (REPO / "docs" / "for-programs.md").read_text(encoding="utf-8")
+    assert f"```python\n{program.read_text(encoding='utf-8')}```" in page
+    checked = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "docs/example.py" in checked["tool"]["mypy"]["files"]
+    old, new = str(known.code / "old"), str(known.code / "new")
+    command = [sys.executable, str(program), old, new]
+    done = run_child(command, state=known, env={"PYTHONPATH": str(REPO)})
+    assert (done.exit, done.err) == (0, "")
+    undo_line, directory = done.out.splitlines()
+    assert undo_line.startswith("to undo: ccmove undo 2")
+    assert Path(directory).is_dir()
+    assert Path(directory) == api.where(new).directory
+
+
+def test_the_page_for_programs_names_what_there_is() -> None:
+    page = (REPO / "docs" / "for-programs.md").read_text(encoding="utf-8")
+    calls = re.findall(r"`(\w+)\(", page)
+    assert len(calls) > 6
+    for name in {*calls} - {"to_argv"}:
+        assert callable(getattr(api, name)), name
+    for typed in re.findall(r"`ccmove ([^`]+)`", page):
+        name, *rest = with_command(typed.split())
+        assert command_named(name).make_context(name, rest)
+    for kind, names in (
+        (api.Whereabouts, re.search("`Whereabouts`: (.*?) \\|", page)),
+        (Result, re.search("`Result`: (.*?) \\|", page)),
+    ):
+        assert names is not None
+        fields = {field.name for field in dataclasses.fields(kind)}
+        assert {*re.findall(r"`(\w+)`", names[1])} <= fields

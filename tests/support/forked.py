@@ -11,12 +11,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support.published import check_json
+
 IN_PROCESS = "CCMOVE_IN_PROCESS"  # set to anything: as where there is no fork
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def ask(request: dict[str, Any]) -> dict[str, Any]:
     """Run one child as the request says; how it ended: exit, out, err, trace."""
+    answer = _answer(request)
+    check_json(request["args"], answer["exit"], answer["out"])
+    return answer
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     if not hasattr(os, "fork") or os.environ.get(IN_PROCESS):
         from tests.support import here
 

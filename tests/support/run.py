@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.forked import ROOT, ask
+from tests.support.published import check_json
 from tests.support.state import StateBuilder
 
 ALONE = "CCMOVE_REAL_PROCESSES"  # set to anything: every run is a process of its own
@@ -103,7 +104,10 @@ def run_child(
         timeout=timeout,
         check=False,
     )
-    return Completed(child.returncode, _text(child.stdout), _text(child.stderr))
+    out = _text(child.stdout)
+    if "ccmove" in argv:  # which is the program then, or its module
+        check_json(argv, child.returncode, out)
+    return Completed(child.returncode, out, _text(child.stderr))
 
 
 def run_ccmove(

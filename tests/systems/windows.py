@@ -28,6 +28,7 @@ PROC = (
 LINKS = "needs symbolic links, which Wine does not show as such"
 APFS = "about names on macOS"
 MUTANTS = "about the tests themselves, and the same everywhere"
+SCHEMA = "needs jsonschema, which the test bed does not have"
 
 # Not even collected: these files ask for things of POSIX as they are imported.
 FILES = {
@@ -40,6 +41,7 @@ FILES = {
     "tests/hostile/test_owner_and_mode.py": MODES,
     "tests/claude/test_live.py": PROC,
     "tests/claude/test_reading.py": PROC,
+    "tests/output/test_published_json.py": SCHEMA,
 }
 GIT = "needs git, which the test bed does not have"
 POSIX_DATA = "data of a POSIX system, whose paths name something else on Windows"
@@ -77,6 +79,8 @@ tests/e2e/test_refusals.py::test_a_link_that_was_left_behind_for_new_is_not_a_fo
 tests/inspect/test_lost.py::test_links_and_what_is_inside_repositories_are_not_walked_into
 tests/inspect/test_spellings.py::test_a_folder_that_is_known_through_a_link_is_merged_by_the_command
 tests/inspect/test_verify.py::test_a_path_may_be_relative_or_lead_through_a_link
+tests/inspect/test_where.py::test_a_link_leads_to_the_real_folder
+tests/inspect/test_where.py::test_what_is_known_only_as_typed_is_found
 tests/systems/test_homes.py::test_what_is_the_users_own_may_be_a_link_and_stays_one
 tests/hostile/test_symlinks.py
 tests/shapes/test_life_went_on.py::test_a_history_that_became_a_link_out_of_the_state_is_not_followed
@@ -101,6 +105,7 @@ tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_only_whole_paths_w
 tests/e2e/test_who_is_at_new.py
 tests/e2e/test_odd_surroundings.py
 tests/shapes/test_undo_in_the_way.py
+tests/inspect/test_where.py::test_memory_and_entry_are_those_of_the_main_checkout
 """,
     NAMES: """
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
@@ -162,6 +167,7 @@ tests/e2e/test_move.py::test_saved_files_are_readable_by_the_owner_only
     FROM_ELSEWHERE: """
 tests/inspect/test_doctor.py::test_a_folder_that_can_not_be_checked_is_not_an_orphan
 tests/inspect/test_list.py::test_whether_a_windows_folder_exists_can_not_be_told_here
+tests/inspect/test_where.py::test_a_path_of_windows_is_understood_here
 """,
     SHELLS: """
 tests/output/test_boundary.py::test_output_that_nobody_reads_any_more_is_not_an_error

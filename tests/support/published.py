@@ -1,0 +1,62 @@
+"""Holds every `--json` output that a test sees against docs/ccmove.schema.json.
+
+Programs that read the output go by the schema, and must accept keys that it does not
+have. Here none is accepted: what is printed is published.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.systems import windows
+
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "ccmove.schema.json"
+# Answered with a text, whatever else is typed.
+TEXTS = {"-h", "--help", "-V", "--version", "help", "completion", "demo"}
+
+
+def check_json(words: Sequence[str], exit_code: int, out: str) -> None:
+    """AssertionError unless this is what the schema says of a line with `--json`.
+
+    A program that was killed, or could not write, printed nothing or a part.
+    """
+    options = words[: words.index("--")] if "--" in words else words
+    if "--json" not in options or TEXTS.intersection(words):
+        return
+    if exit_code < 0 or not out:
+        return
+    record = json.loads(out)
+    errors = [*problems(record)]
+    assert not errors, "\n".join([f"ccmove {' '.join(words)}", *errors])
+
+
+def problems(record: object) -> Iterator[str]:
+    """Where an object is not what was published."""
+    if windows.HERE:  # jsonschema is not among what Wine's Python has
+        return
+    for error in _validator().iter_errors(record):
+        for part in [error, *(error.context or ())]:
+            yield f"{part.json_path}: {part.message[:300]}"
+
+
+@cache
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(closed(schema))
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no key allowed but those that it names."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {name: closed(part) for name, part in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        parts["additionalProperties"] = False
+    return parts
