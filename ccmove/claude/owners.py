@@ -57,6 +57,7 @@ class Ledger:
     entries: dict[tuple[str, str], str] = field(default_factory=dict)
     owners: dict[str, set[str]] = field(default_factory=dict)
     problem: str = ""  # with what was kept of them
+    newest: str = ""  # the ID of the last run that is known
 
 
 def session_of(name: str) -> str:

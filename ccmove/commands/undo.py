@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.owners import Ledger
 from ccmove.claude.reading import is_there
 from ccmove.commands.move import Said, carry_out, reading
 from ccmove.commands.options import UndoOptions
@@ -17,7 +18,7 @@ from ccmove.run.backups import (
     Backup,
     all_backups,
     find_id,
-    newest_id,
+    ledger_of,
     read_backup,
 )
 from ccmove.run.journal import MOVES, read_run
@@ -82,15 +83,16 @@ def _undo(
     return replace(result, move_again=move_again(layout, manifest))
 
 
-def to_undo(layout: Layout, part: str | None) -> tuple[Manifest, list[Backup]]:
-    """What the run did that is to be undone; without an ID the newest one. With all the
-    runs.
+def to_undo(layout: Layout, part: str | None) -> tuple[Manifest, Ledger]:
+    """What the run did that is to be undone; without an ID the newest one. With what
+    all the runs say.
 
     NothingKnownError for what can't be undone, with the way to move again.
     """
     backups = all_backups(layout)
+    ledger = ledger_of(layout, backups)
     if part is None:
-        identifier = _newest(layout, backups)
+        identifier = _newest(ledger.newest, backups)
         hints = [*_older(backups, identifier), PAST]
     else:
         identifier = find_id(layout, part)
@@ -106,12 +108,11 @@ def to_undo(layout: Layout, part: str | None) -> tuple[Manifest, list[Backup]]:
         again = move_again(layout, manifest)
         raise NothingKnownError(what, again, *hints)
     refuse_built_on(manifest, backups)
-    return manifest, backups
+    return manifest, ledger
 
 
-def _newest(layout: Layout, backups: list[Backup]) -> str:
+def _newest(newest: str, backups: list[Backup]) -> str:
     """The ID of the newest run; NothingKnownError when its backup was pruned."""
-    newest = newest_id(layout)
     if not newest:
         raise NothingKnownError("nothing to undo", PAST)
     if backups and backups[-1].id >= newest:

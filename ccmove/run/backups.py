@@ -70,6 +70,10 @@ def _seconds_of(identifier: str) -> int:
 def newest_id(layout: Layout) -> str:
     """The ID of the last run that is known, "" when there is none."""
     pruned, _ = _pruned(layout)
+    return _newest_of(layout, pruned)
+
+
+def _newest_of(layout: Layout, pruned: Iterable[str]) -> str:
     kept = backup_ids(layout.backups)
     aside = backup_ids(layout.unfinished)
     return max((*kept, *aside, *pruned), default="")
@@ -206,8 +210,10 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     Each run is learned in its order. An undo brings back what its move brought, so that
     of both together only what became of it otherwise is left.
     """
-    known, problem = _known(layout, backups)
-    ledger = Ledger(problem=problem)
+    pruned, problem = _pruned(layout)
+    known = _known(layout, backups, pruned)
+    newest = _newest_of(layout, pruned)
+    ledger = Ledger(problem=problem, newest=newest)
     for identifier in sorted(known):
         for move in known[identifier]:
             _learn(ledger, move)
@@ -250,11 +256,8 @@ def _learn(ledger: Ledger, move: ProjectMove) -> None:
     owners.add(move.new_path)
 
 
-def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Runs, str]:
-    """What pruned runs and these moved; why the ledger can't be used,
-    never worth a refusal.
-    """
-    pruned, problem = _pruned(layout)
+def _known(layout: Layout, backups: Iterable[Backup], pruned: Runs) -> Runs:
+    """What pruned runs and these moved."""
     known = {
         identifier: moves
         for identifier, moves in pruned.items()
@@ -263,11 +266,13 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Runs, str]:
     for backup in backups:
         if backup.manifest is not None:
             known[backup.id] = backup.manifest.projects
-    return known, problem
+    return known
 
 
 def _pruned(layout: Layout) -> tuple[Runs, str]:
-    """What the ledger keeps of pruned runs, and why it can't be used."""
+    """What the ledger keeps of pruned runs; why it can't be used, never worth a
+    refusal.
+    """
     try:
         document = read_document(layout.ledger, LARGEST_MANIFEST)
         if document is None:
@@ -345,9 +350,15 @@ def _write_ledger(layout: Layout, going: list[Backup]) -> None:
     """What is still known of these when they are gone; the newest by its ID alone, so
     that no later run gets an earlier one.
     """
-    known, _ = _known(layout, going)
-    newest = max((*known, *(backup.id for backup in going)))
-    runs = {identifier: moves for identifier, moves in known.items() if moves}
-    runs.setdefault(newest, ())
+    pruned, _ = _pruned(layout)
+    known = _known(layout, going, pruned)
+    identifiers = [backup.id for backup in going]
+    identifiers += known
+    newest = max(identifiers)
+    runs: Runs = {newest: ()}
+    for identifier, moves in known.items():
+        if moves:
+            runs[identifier] = moves
     record = ledger_to_json(runs)
-    disk.replace(_write_beside(layout.ledger, record), layout.ledger)
+    staged = _write_beside(layout.ledger, record)
+    disk.replace(staged, layout.ledger)

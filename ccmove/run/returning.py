@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ccmove.claude.naming import encode, may_be_name_of
-from ccmove.claude.owners import session_of
+from ccmove.claude.naming import encode
+from ccmove.claude.owners import Holding, Owners, session_of
 from ccmove.claude.reading import is_there, names_in, sha256_of
 from ccmove.claude.state import (
     MEMORY,
@@ -154,13 +154,12 @@ class Portion:
         )
 
 
-def portions_back(state: State, since: Since) -> Iterator[Portion]:
+def portions_back(owners: Owners, since: Since) -> Iterator[Portion]:
     """A portion for each move of the run whose directory is still there."""
-    there = set(state.directory_names)
+    there = set(owners.state.directory_names)
     for name, moves in _by_target(since.manifest).items():
         if name in there:
-            directory = state.directory(name)
-            yield from _portions_of(directory, moves, since)
+            yield from _portions_of(owners.of(name), moves, since)
 
 
 def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
@@ -171,11 +170,12 @@ def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
 
 
 def _portions_of(
-    directory: ProjectDirectory, moves: list[ProjectMove], since: Since
+    holding: Holding, moves: list[ProjectMove], since: Since
 ) -> Iterator[Portion]:
     """What of one directory goes back by each of the moves that came to it."""
+    directory = holding.directory
     items = [item for item in directory.items if is_of_session(item.name)]
-    move_of = _moves_of_sessions(directory, items, moves, since)
+    move_of = _moves_of_sessions(holding, items, moves, since)
     staying: list[Item] = []
     for item in items:
         session = session_of(item.name)
@@ -231,57 +231,38 @@ def _changed_notes(directory: Path, manifest: Manifest) -> Iterator[Path]:
 
 
 def _moves_of_sessions(
-    directory: ProjectDirectory,
-    items: list[Item],
-    moves: list[ProjectMove],
-    since: Since,
+    holding: Holding, items: list[Item], moves: list[ProjectMove], since: Since
 ) -> dict[str, ProjectMove | None]:
     """Session -> the move by whose undo it goes back, with its folder; None: it stays.
 
-    What was brought goes by its ID. Of what came since the path counts that its
-    transcript names.
+    What was brought goes by its ID, what came since by its owner.
     """
-    paths = {session_of(item.name): item.path for item in items}
-    for transcript in directory.transcripts:
-        paths[session_of(transcript.name)] = transcript.path
+    follows: dict[str | None, ProjectMove] = {}
+    for move in moves:
+        if since.takes_back(move.new_path, move.path):
+            follows[move.new_path] = move
     move_of: dict[str, ProjectMove | None] = {}
-    for session, path in paths.items():
-        move: ProjectMove | None = None
+    for item in items:
+        session = session_of(item.name)
         if session in since.brought:
-            move = since.brought[session]
-        elif not since.stays(session):
-            move = _move_to(path, directory, moves)
-            if move is not None and not since.takes_back(move.new_path, move.path):
-                move = None
-        move_of[session] = move
+            move_of[session] = since.brought[session]
+        elif since.stays(session):
+            move_of[session] = None
+        else:
+            move_of[session] = follows.get(holding.owner(item))
     return move_of
 
 
-def _move_to(
-    path: str | None, directory: ProjectDirectory, moves: list[ProjectMove]
-) -> ProjectMove | None:
-    """Of the moves to one directory the one to the path that a session names."""
-    by_path: dict[str | None, ProjectMove] = {}
-    for move in moves:
-        by_path.setdefault(move.new_path, move)
-    if path in by_path:
-        return by_path[path]
-    if len(by_path) > 1:
-        return None
-    if path is not None and may_be_name_of(directory.name, path):
-        return None  # the directory is that path's as well
-    return moves[0]
-
-
-def begun_below(state: State, since: Since) -> Iterator[Portion]:
+def begun_below(owners: Owners, since: Since) -> Iterator[Portion]:
     """Directories of projects that were begun below NEW after the run, and go back."""
+    state = owners.state
     filled = {move.target for move in since.manifest.projects}
     news = topmost(new for new, _ in since.following.moves)
     starts = tuple(encode(new)[:200] for new in news)
     near = [name for name in state.directory_names if name.startswith(starts)]
     names = [name for name in near if name not in filled]
     for directory in state.readable(names):
-        move = _move_of_begun(directory, since)
+        move = _move_of_begun(owners.of(directory.name), since)
         if move is None:
             continue
         items = [item for item in directory.items if is_of_session(item.name)]
@@ -295,9 +276,9 @@ def begun_below(state: State, since: Since) -> Iterator[Portion]:
         )
 
 
-def _move_of_begun(directory: ProjectDirectory, since: Since) -> ProjectMove | None:
+def _move_of_begun(holding: Holding, since: Since) -> ProjectMove | None:
     """As if a run had brought it. None unless it is of one path, and that follows."""
-    paths = directory.named_paths() - since.own_paths
+    paths = holding.claims.keys() - since.own_paths
     if len(paths) != 1:
         return None
     (new,) = paths
@@ -308,7 +289,7 @@ def _move_of_begun(directory: ProjectDirectory, since: Since) -> ProjectMove | N
         path=old,
         new_path=new,
         source=encode(old),
-        target=directory.name,
+        target=holding.directory.name,
         kind="rename",
         entries=(),
     )

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.owners import Owners, folder_exists, listed_in, session_of
+from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in, session_of
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import Item, State
 from ccmove.errors import RefusedError
@@ -19,7 +19,7 @@ from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
-from ccmove.run.backups import Backup, ledger_of
+from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
     Portion,
@@ -37,7 +37,7 @@ from ccmove.text import plural
 def plan_undo(
     layout: Layout,
     manifest: Manifest,
-    backups: Iterable[Backup],
+    ledger: Ledger,
     *,
     merge: bool = False,
     tick: Tick = None,
@@ -45,18 +45,15 @@ def plan_undo(
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
+    listed = listed_in((), state.config_paths)
+    owners = Owners(state, ledger, manifest.paths, listed)
     since = Since(manifest)
-    begun = list(begun_below(state, since))
+    begun = list(begun_below(owners, since))
     absent = absent_sessions(state, manifest, begun)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
-    portions = [*portions_back(state, since), *begun]
+    portions = [*portions_back(owners, since), *begun]
     at_old = list(_known_at_old(state, manifest, portions))
-    merged: dict[str, int] = {}
-    if at_old:
-        ledger = ledger_of(layout, backups)
-        listed = listed_in((), state.config_paths)
-        owners = Owners(state, ledger, manifest.paths, listed)
-        merged = refuse_users(owners, since, at_old, merge=merge)
+    merged = refuse_users(owners, since, at_old, merge=merge)
     undoing = Undoing(state, since, portions, absent)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
