@@ -181,7 +181,9 @@ def rewrite_others(
     """The new texts of these files; what can't be read is left alone."""
     for path, rewrite in files:
         try:
-            if is_there(path):  # most are not, and this look is cheap
+            if _lacks(placer.layout, path):
+                continue
+            if placer.state.document(path) is not None:
                 draft = placer.draft(path)
                 draft.text = rewrite(draft.text, paths, names)
         except PermissionError as error:  # it may be the directory that is closed
@@ -194,6 +196,16 @@ def rewrite_others(
                 raise
             what = f"can't be read as JSON, and stays as it is: {describe(error)}"
             placer.leave(path, what)
+
+
+def _lacks(layout: Layout, path: Path) -> bool:
+    """Whether a project has no such file; this look is cheap, and few have one."""
+    if not path.is_relative_to(layout.projects):
+        return False
+    try:
+        return not is_there(path)
+    except OSError:
+        return False  # who reads it says what is wrong
 
 
 def other_files(
