@@ -1,8 +1,11 @@
 """What a shell offers at TAB."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re
+from typing import TypeAlias
 
 import click
 from click.shell_completion import (
@@ -21,7 +24,7 @@ from ccmove.text import printable
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
 # A shell that asks how a word goes on sets this to SHELL_complete.
 ASKING = "_CCMOVE_COMPLETE"
-Items = list[CompletionItem[str]]
+Items: TypeAlias = "list[CompletionItem[str]]"  # not generic before click 8.4.2
 
 
 class Bash(BashComplete):

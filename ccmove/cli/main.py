@@ -2,6 +2,8 @@
 and what was meant by one that asks for none.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys
