@@ -18,7 +18,7 @@ BY_HAND ?=
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo quick test test-all test-windows test-apfs check format test-client bench fuzz mutants man picture clean
+.PHONY: help venv demo quick test test-all test-windows test-apfs check format test-client bench fuzz mutants dist man picture clean
 
 help:
 	@echo "make demo         the whole cycle on sample data in a temporary directory"
@@ -27,13 +27,14 @@ help:
 	@echo "make test-all     everything: every point and combination, and the client"
 	@echo "make test-windows the suite under Wine, with a Windows Python"
 	@echo "make test-apfs    shapes, end-to-end tests and crash samples where names are as on macOS"
-	@echo "make check        ruff and mypy, and the workflow's schema"
+	@echo "make check        ruff and mypy, one version everywhere, and what follows a schema"
 	@echo "make format       let ruff fix what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
 	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module, BY_HAND=1 without mutmut)"
 	@echo "make bench        measure (ROWS=growth for those rows alone)"
 	@echo "make fuzz         a million inputs for each target (RUNS=..., TARGET=... for one of them)"
-	@echo "make man          rewrite the manual page from the command line's own help"
+	@echo "make dist         build the packages, look into them, and try each in an empty environment"
+	@echo "make man          rewrite the manual page and the completions from the command line's own help"
 	@echo "make picture      redraw the README's pictures from a run of the demo"
 	@echo "make clean        remove what the other targets made"
 
@@ -84,7 +85,9 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 	$(BIN)/python scripts/shape --gate
+	$(BIN)/python scripts/version check
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
 	$(BIN)/check-jsonschema --quiet --check-metaschema docs/ccmove.schema.json
 
 format: $(READY)
@@ -111,9 +114,20 @@ $(VENV)/.fuzz: $(READY)
 fuzz: $(VENV)/.fuzz
 	$(BIN)/python fuzz/run $(TARGET) --runs $(RUNS)
 
+# Both are in the package, so that they are there once it is installed.
 man: $(READY)
 	$(BIN)/python man/make.py > man/ccmove.1.new
 	mv man/ccmove.1.new man/ccmove.1
+	$(BIN)/ccmove completion bash > completions/ccmove.bash
+	$(BIN)/ccmove completion zsh > completions/_ccmove
+	$(BIN)/ccmove completion fish > completions/ccmove.fish
+
+$(VENV)/.dist: $(READY)
+	$(BIN)/python -m pip install --quiet --group dist --constraint constraints-dev.txt
+	@touch $@
+
+dist: $(VENV)/.dist
+	$(BIN)/python scripts/dist
 
 picture: $(READY)
 	$(BIN)/python docs/picture.py docs
