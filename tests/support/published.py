@@ -5,6 +5,7 @@ have. Here none is accepted: what is printed is published.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -37,7 +38,11 @@ def problems(record: object) -> Iterator[str]:
     if windows.HERE:  # jsonschema is not among what Wine's Python has
         return
     for error in _validator().iter_errors(record):
-        for part in [error, *(error.context or ())]:
+        by_object = defaultdict(list)
+        for part in error.context:
+            by_object[part.schema_path[0]].append(part)
+        # Of the object that is most like it.
+        for part in min(by_object.values(), key=len, default=[error]):
             yield f"{part.json_path}: {part.message[:300]}"
 
 
