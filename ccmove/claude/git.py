@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ccmove.claude.gitfiles import gitdir, owner_and_name, small_text
 from ccmove.hints import Hint, run
 from ccmove.rewrite.pathmap import PathMap
 
 TIMEOUT = 2.0
 REPAIRING = 60.0
-MODULES = f"{os.sep}.git{os.sep}modules{os.sep}"
 _HARMLESS = (
     "--no-pager",
     "-c",
@@ -34,50 +34,6 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
 }
-# In lines `remote.<name>.url <url>`.
-_OWNER_AND_NAME = re.compile(
-    r"^\S+ .*[/:]([^/:\n]+)/([^/\n]+?)(?:\.git)?/?$", re.MULTILINE
-)
-
-
-def superproject(folder: str) -> str | None:
-    """The repository that a folder is a submodule of, None when it is none.
-
-    Both of them name the other by a path, which only `git mv` keeps right.
-    """
-    gitdir = _gitdir(Path(folder))
-    above, modules, _ = str(gitdir).partition(MODULES)
-    return above if modules else None
-
-
-def main_checkout(path: str) -> str:
-    """The main checkout of the repository that a path is in; without one the path."""
-    folder = Path(path)
-    for above in (folder, *folder.parents):
-        if not os.path.lexists(above / ".git"):
-            continue
-        record = _gitdir(above)
-        if record is not None and record.parent.name == "worktrees":
-            return str(record.parent.parent.parent)
-        return str(above)
-    return path
-
-
-def _gitdir(folder: Path) -> Path | None:
-    """Where a `.git` that is a file points to; None where it is a directory."""
-    text = _text(folder / ".git")
-    if not text.startswith("gitdir:"):
-        return None
-    place = folder / text.removeprefix("gitdir:").strip()
-    return Path(os.path.normpath(place))
-
-
-def _text(path: Path) -> str:
-    """What git wrote into a small file; nothing where it can't be read."""
-    try:
-        return path.read_text("utf-8", "surrogateescape").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +63,8 @@ def identity(folder: str) -> Identity:
 
 def _remotes(folder: str) -> frozenset[str]:
     urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
-    names = _OWNER_AND_NAME.findall(urls)
-    return frozenset(f"{owner}/{name}".lower() for owner, name in names)
+    names = map(owner_and_name, urls.splitlines())  # `remote.<name>.url <url>`
+    return frozenset(filter(None, names))
 
 
 def reflog(folder: str) -> list[tuple[int, str]]:
@@ -150,11 +106,11 @@ def find_repair(folder: Path, paths: PathMap) -> WorktreeRepair | None:
     """What this move broke between the folder and its worktrees, or its repository;
     None when nothing is broken.
     """
-    record = _gitdir(folder)
+    record = gitdir(folder)
     if record is None:
         return _repair_of_repository(folder, paths)
     # It is itself a worktree: its repository knows the old place.
-    if not paths.named_in(_text(record / "gitdir")):
+    if not paths.named_in(small_text(record / "gitdir")):
         return None
     repository = record.parent.parent.parent
     what = f"the repository {repository} still points to this worktree at its old path"
@@ -168,11 +124,11 @@ def _repair_of_repository(folder: Path, paths: PathMap) -> WorktreeRepair | None
     moved: list[str] = []
     elsewhere: list[str] = []
     for record in sorted(folder.glob(".git/worktrees/*/gitdir")):
-        file = record.parent / _text(record)  # the worktree's .git
+        file = record.parent / small_text(record)  # the worktree's .git
         new = paths.map(str(file.parent))
         if new is not None:
             moved.append(new)
-        elif paths.named_in(_text(file)):
+        elif paths.named_in(small_text(file)):
             elsewhere.append(str(file.parent))
     moved = list(filter(os.path.isdir, moved))
     worktrees = moved + elsewhere

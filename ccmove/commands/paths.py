@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ccmove.claude.git import identity, superproject
+from ccmove.claude.git import identity
+from ccmove.claude.gitfiles import superproject
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
 from ccmove.claude.owners import folder_exists, folders_in

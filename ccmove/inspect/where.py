@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.git import main_checkout
+from ccmove.claude.gitfiles import main_checkout
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, is_of_downloads
 from ccmove.claude.owners import Holding, Owners
