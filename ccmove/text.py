@@ -25,6 +25,16 @@ def printable(text: object) -> str:
     )
 
 
+def at_home(text: str) -> str:
+    """Paths below the home with ~, also in commands:
+    a shell expands it where a word begins.
+    """
+    home = os.environ.get("HOME", "")
+    if len(home) < 2 or home not in text:
+        return text
+    return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
+
+
 def readable_size(number: int) -> str:
     """Bytes in the unit that reads best."""
     if number < 1000:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from ccmove.report.console import at_home
-from ccmove.text import printable
+from ccmove.text import at_home, printable
 
 MOST_WRONG = 3  # answers; what is piped into us, such as `yes`, would never end
 

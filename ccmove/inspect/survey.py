@@ -21,7 +21,7 @@ from ccmove.claude.owners import Holding, Owners, listed_in, session_of
 from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
-from ccmove.rewrite.pathmap import PathMap, tail_below
+from ccmove.rewrite.pathmap import PathMap, still_moved, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
 from ccmove.run.manifest import Manifest
 from ccmove.text import plural
@@ -187,22 +187,13 @@ class Survey:
         return [run for run in runs if run is not None and run.kind == "move"]
 
     def _moved_by_us(self) -> Iterator[Former]:
-        """Where our moves brought what was at a path, the newest first.
-
-        Not of a path to which the same move, or a later one, brought another project,
-        as in a swap: what is known there now is that one's. Found by random lives.
-        """
-        how = "ccmove moved it there"
-        arrivals: set[str] = set()
+        """Where our moves brought what was at a path, the newest first."""
+        runs: list[list[tuple[str, str]]] = []
         for run in reversed(self.own_moves):
-            pairs = [*run.moves]
-            for move in run.projects:
-                pair = move.path, move.new_path
-                pairs.append(pair)
-            arrivals.update(new for _, new in pairs)
-            for old, new in pairs:
-                if old not in arrivals:
-                    yield old, new, how
+            of_projects = [(move.path, move.new_path) for move in run.projects]
+            runs.append([*run.moves, *of_projects])
+        for old, new in still_moved(runs):
+            yield old, new, "ccmove moved it there"
 
     def _kept_elsewhere(self) -> Iterator[Former]:
         """A path is where its conversations are kept, if the oldest there is one of its

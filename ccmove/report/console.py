@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from ccmove.hints import in_words, run
 from ccmove.report.json import Record, to_text
-from ccmove.text import printable
+from ccmove.text import at_home, printable
 
 if TYPE_CHECKING:
     import rich.console
@@ -120,16 +120,6 @@ def _console(out: IO[str], width: int | None = None) -> rich.console.Console:
 
     colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     return Console(file=out, width=width, highlight=False, color_system=colours)
-
-
-def at_home(text: str) -> str:
-    """Paths below the home with ~, also in commands:
-    a shell expands it where a word begins.
-    """
-    home = os.environ.get("HOME", "")
-    if len(home) < 2 or home not in text:
-        return text
-    return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
 def _plain(line: list[Styled]) -> str:

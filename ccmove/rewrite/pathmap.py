@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
@@ -261,3 +261,18 @@ class NameMap:
 _DIRECTORY_NAME = re.compile(
     r"(?<=[\\/]projects[\\/])(?P<name>[^\\/]+)(?=[\\/]?(?P<entry>[^\\/]*))"
 )
+
+
+def still_moved(runs: Iterable[Iterable[Move]]) -> Iterator[Move]:
+    """What moves brought from where to where, of runs of which the newest comes first.
+
+    Not of a path to which the same run, or a later one, brought another project, as in
+    a swap: what is known there now is that one's. Found by random lives.
+    """
+    arrivals: set[str] = set()
+    for run in runs:
+        pairs = list(run)
+        arrivals.update(new for _, new in pairs)
+        for old, new in pairs:
+            if old not in arrivals:
+                yield old, new
