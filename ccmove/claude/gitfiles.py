@@ -13,6 +13,7 @@ USUAL_REMOTE = "origin"
 # Of `git@host:owner/name.git`, `https://host/owner/name` and their like.
 OWNER_AND_NAME = re.compile(r"[/:]([^/:\s]+)/([^/\s]+?)(?:\.git)?/?$")
 _REMOTE = re.compile(r'\[\s*remote\s+"(.+)"\s*\]', re.IGNORECASE)
+_URL = re.compile(r'url\s*=\s*"?([^"]*)', re.IGNORECASE)
 
 
 def superproject(folder: str) -> str | None:
@@ -56,7 +57,7 @@ def small_text(path: Path) -> str:
 
 
 def owner_and_name(url: str) -> str | None:
-    """Which repository an address is of, in lower case: hosts do not tell case apart."""
+    """Which repository an address is of, in lower case: hosts don't tell case apart."""
     match = OWNER_AND_NAME.search(url)
     return f"{match[1]}/{match[2]}".lower() if match else None
 
@@ -80,14 +81,16 @@ def linked_as(folder: str) -> str | None:
 def _urls_of_remotes(config: str) -> dict[str, str]:
     """The first address of each remote in the text of a `.git/config`."""
     urls: dict[str, str] = {}
-    remote = None
-    for line in map(str.strip, config.splitlines()):
+    section = None
+    lines = config.splitlines()
+    for line in map(str.strip, lines):
         if line.startswith("["):
-            match = _REMOTE.fullmatch(line)
-            remote = match[1] if match else None
+            section = _REMOTE.fullmatch(line)
             continue
-        key, _, value = line.partition("=")
-        if remote is not None and key.strip().lower() == "url":
-            address = value.strip().strip('"')
-            urls.setdefault(remote, address)
+        if section is None:
+            continue
+        address = _URL.match(line)
+        if address is not None:
+            remote = section[1]
+            urls.setdefault(remote, address[1])
     return urls
