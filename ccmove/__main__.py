@@ -2,8 +2,20 @@
 
 import sys
 
+
+def is_hook(words: list[str]) -> bool:
+    """Whether Claude Code runs us: then only what that needs is loaded."""
+    if words[:1] != ["hook"]:
+        return False
+    options = words[1:]
+    return not options or (len(options) == 2 and options[0] == "--config-dir")
+
+
 try:
-    from ccmove.cli.main import main
+    if is_hook(sys.argv[1:]):
+        from ccmove.inside.hook import run_by_client as main
+    else:
+        from ccmove.cli.main import main
 except (
     KeyboardInterrupt
 ):  # while Python was still loading; later ones end in the boundary

@@ -76,6 +76,10 @@ EXAMPLES: dict[str, Rows] = {  # of each command
         ("ccmove recover", "roll back what was interrupted"),
         ("ccmove recover --set-aside", "keep what can't be rolled back, and go on"),
     ),
+    "hook": (
+        ("ccmove hook --install", "be told in a renamed folder, when a session starts"),
+        ("ccmove hook --remove", "not any more"),
+    ),
     "demo": (
         ("ccmove demo", "preview, move, verify, undo"),
         ("ccmove demo | less", "page by page"),

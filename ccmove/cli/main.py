@@ -38,6 +38,7 @@ COMMANDS = {
     "backups": "ccmove.cli.past",
     "prune": "ccmove.cli.past",
     "recover": "ccmove.cli.past",
+    "hook": "ccmove.cli.hook",
     "demo": "ccmove.cli.demo",
     "completion": "ccmove.cli.main",
 }

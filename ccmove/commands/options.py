@@ -58,6 +58,18 @@ class MoveOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HookOptions(Asked):
+    """Of the entry of Claude Code's settings that runs the hook."""
+
+    name: ClassVar[str] = "hook"
+    install: bool = False
+    remove: bool = False
+
+    def flags(self) -> dict[str, bool]:
+        return {"--install": self.install, "--remove": self.remove}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecoverOptions(Asked):
     """Of a recovery."""
 

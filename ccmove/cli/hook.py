@@ -1,0 +1,72 @@
+"""`ccmove hook`: what Claude Code runs, and how it is told to."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from ccmove.cli import options
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.options import flag
+from ccmove.commands.options import HookOptions
+from ccmove.errors import UsageError
+from ccmove.inside import hook
+from ccmove.inside.install import HookSetting, install, remove
+from ccmove.report.console import Line, Printer
+from ccmove.report.json import SCHEMA, Record
+
+
+@options.command("hook", *options.USUAL)
+@flag("--install", "is_install", help="Add it to Claude Code's settings.json.")
+@flag("--remove", "is_remove", help="Take it out again.")
+def hook_command(call: Call, is_install: bool, is_remove: bool) -> Answer:
+    """Tell a session in a renamed folder where its sessions are.
+
+    Claude Code runs this when a session starts. It changes nothing, and says nothing
+    unless one project is certain to be meant.
+    """
+    if is_install and is_remove:
+        raise UsageError("--install and --remove exclude each other")
+    if not is_install and not is_remove:
+        hook.answer(call.printer.config_dir)
+        return Answer(_say_nothing)
+    asked = HookOptions(install=is_install, remove=is_remove)
+    call.asks(asked)
+    layout = call.recover()
+    setting = install(layout) if is_install else remove(layout)
+    return Answer(partial(_show, setting))
+
+
+def _say_nothing(_: Printer) -> None:
+    pass
+
+
+def _show(setting: HookSetting, printer: Printer) -> None:
+    record: Record = {
+        "schema": SCHEMA,
+        "status": "ok",
+        "file": setting.file,
+        "installed": setting.is_installed,
+        "changed": setting.has_changed,
+        "plugins": setting.plugins,
+    }
+    printer.answer(_lines(setting, printer), record)
+
+
+def _lines(setting: HookSetting, printer: Printer) -> Iterator[Line]:
+    """What was done, and whether the plugin says the same."""
+    remove = printer.command("hook", "--remove")
+    if setting.is_installed:
+        how = "Installed" if setting.has_changed else "Already installed"
+        yield [("good", how), f" in {setting.file}"]
+    elif setting.has_changed:
+        yield [("good", "Removed"), f" from {setting.file}"]
+    else:
+        yield [f"Not installed in {setting.file}: nothing to remove"]
+    if setting.is_installed and setting.plugins:
+        plugin = ", ".join(setting.plugins)
+        yield [("note", f"The plugin {plugin} is enabled and says the same.")]
+        yield ["To be told only once: ", remove]
+    elif setting.is_installed:
+        yield ["Claude Code runs it when a session starts. To remove it: ", remove]
+    elif setting.plugins:
+        plugin = ", ".join(setting.plugins)
+        yield [("note", f"The plugin {plugin} is enabled and goes on saying it.")]

@@ -1,0 +1,1 @@
+"""What runs inside Claude Code: the hook, and the setting that asks for it."""
