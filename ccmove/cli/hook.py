@@ -14,24 +14,24 @@ from ccmove.report.console import Line, Printer
 from ccmove.report.json import SCHEMA, Record
 
 
-@options.command("hook", *options.USUAL)
-@flag("--install", "is_install", help="Add it to Claude Code's settings.json.")
-@flag("--remove", "is_remove", help="Take it out again.")
-def hook_command(call: Call, is_install: bool, is_remove: bool) -> Answer:
+@options.command("hook", HookOptions, *options.USUAL)
+@flag("--install", help="Add it to Claude Code's settings.json.")
+@flag("--remove", help="Take it out again.")
+def hook_command(call: Call, asked: HookOptions) -> Answer:
     """Tell a session in a renamed folder where its sessions are.
 
     Claude Code runs this when a session starts. It changes nothing, and says nothing
     unless one project is certain to be meant.
     """
-    if is_install and is_remove:
+    if asked.install and asked.remove:
         raise UsageError("--install and --remove exclude each other")
-    if not is_install and not is_remove:
+    if not (asked.install or asked.remove):
         hook.answer(call.printer.config_dir)
         return Answer(_say_nothing)
-    asked = HookOptions(install=is_install, remove=is_remove)
-    call.asks(asked)
-    layout = call.recover()
-    setting = install(layout) if is_install else remove(layout)
+    change = install
+    if asked.remove:
+        change = remove
+    setting = change(call.recover())
     return Answer(partial(_show, setting))
 
 

@@ -61,12 +61,9 @@ class MoveOptions(RunOptions):
 class HookOptions(Asked):
     """Of the entry of Claude Code's settings that runs the hook."""
 
-    name: ClassVar[str] = "hook"
+    command: str = "hook"
     install: bool = False
     remove: bool = False
-
-    def flags(self) -> dict[str, bool]:
-        return {"--install": self.install, "--remove": self.remove}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
