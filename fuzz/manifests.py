@@ -18,9 +18,10 @@ from typing import Any
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, Fingerprint
 from ccmove.errors import RefusedError, UnfinishedRunError
+from ccmove.plan import model
 from ccmove.plan.model import FolderHolds, Rename
 from ccmove.run import backups as backup
-from ccmove.run import codec, manifest
+from ccmove.run import codec
 from ccmove.run import journal as under_way
 from ccmove.run.manifest import Content, Manifest, Recorded, Wrote, WroteHistory
 from fuzz.source import Source, document, text
@@ -47,8 +48,8 @@ ODD: tuple[Any, ...] = (
     "0" * 64, "\ud800",
 )  # fmt: skip
 PIECES = (
-    "state", "config", "run", "backup", "home", "desktop", "folder 0", "folder 1", "folder 9",
-    "beside 0", "settings 0", "settings 1", "settings 9", "folder", STATE, HOME, "projects",
+    "state", "config", "run", "backup", "home", "desktop", "nonexistent", "code", "my-app",
+    "new", "srv", "other", "etc", "folder 0", STATE, HOME, "projects",
     "ccmove", "backups", ID, OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "",
     "settings.json", "history.jsonl", "sessions-index.json", ".session-aliases", "memory", "jobs",
     "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude", ".claude/x", "/",
@@ -56,15 +57,17 @@ PIECES = (
     "\udcff", "../..", "/nonexistent/code/new", ".ccmove-parked-0", f".ccmove-{ID}-0",
     "local_1.json",
 )  # fmt: skip
+OLD = ("/", "nonexistent", "code", "my-app")
+NEW = ("/", "nonexistent", "code", "new")
 USUAL = (
     ("config",), ("state", "history.jsonl"), ("projects", "-a"), ("projects", "-a", "1.jsonl"),
     ("run", "aside", "0"), ("run", "parked", "0"), ("backup", ID, "aside", "0"),
     ("backup", OTHER_ID, "aside", "0"), ("projects", "-a", "sessions-index.json"),
     ("projects", "-a", "memory", "MEMORY.md"), ("projects", "-a", ".session-aliases"),
     ("state", "jobs", "1", "state.json"), ("state", "plugins", "installed_plugins.json"),
-    ("state", "settings.json"), ("state", "ccmove", "journal.json"), ("folder 0",), ("folder 1",),
-    ("beside 0", ".ccmove-parked-0"), ("settings 0", ".mcp.json"), ("state", "skills", "a"),
-    ("settings 1", ".claude", "settings.json"), ("desktop", "a", "local_1.json"), ("home",),
+    ("state", "settings.json"), ("state", "ccmove", "journal.json"), OLD, NEW,
+    (*OLD[:3], ".ccmove-parked-0"), (*OLD, ".mcp.json"), ("state", "skills", "a"),
+    (*NEW, ".claude", "settings.json"), ("desktop", "a", "local_1.json"), ("home",),
     ("home", "code", "x"), ("/", "nonexistent", "code", "other"), ("/", "etc"), ("home", ".claude"),
 )  # fmt: skip
 
@@ -172,7 +175,7 @@ def _changed_manifest(source: Source) -> None:
     if source.below(8) != 1:
         sign(record)
     identifier = record.get("id") if isinstance(record, dict) else None
-    is_id = isinstance(identifier, str) and manifest.ID_PATTERN.fullmatch(identifier)
+    is_id = isinstance(identifier, str) and model.is_id(identifier)
     _read_manifest(
         json.dumps(record).encode(), identifier if is_id and identifier else ID
     )

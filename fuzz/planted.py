@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ccmove.claude import naming as encoding
+from ccmove.plan import records
 from ccmove.rewrite import history, jsonspan, pathmap, splice
-from ccmove.run import codec, members, roots
+from ccmove.run import codec, roots
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]
@@ -36,15 +37,15 @@ def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, byt
         yield at, read(at, min(history.BLOCK, size - at))
 
 
-_is_name = roots.is_name
+_is_name = records.is_name
 
 
 def _is_name_or_up(value: object) -> bool:
     return value == ".." or _is_name(value)
 
 
-# Whatever is below a root of the state.
-ANYWHERE: roots.Role = dict.fromkeys(("state", "projects", "run", "backup"), bool)
+# Whatever is in the state, and in what is ours in it.
+ANYWHERE: roots.Kinds = {"", *roots.MOVED, *roots.REPLACED, *roots.PROJECT}
 
 
 BUGS: dict[str, dict[str, Bug]] = {
@@ -73,7 +74,7 @@ BUGS: dict[str, dict[str, Bug]] = {
         ),
         "anything may be renamed": lambda patch: patch(roots, "MOVED", ANYWHERE),
         "a value may be anything": lambda patch: patch(
-            members, "read_number", lambda value: value
+            records, "_plain", lambda _, value: value
         ),
     },
     "paths": {

@@ -11,13 +11,28 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from ccmove.claude.reading import Fingerprint
+from ccmove.plan.records import Below, Mode, Name, OneOfSeveral, matching, one_of
 from ccmove.rewrite.history import Rule, Scan
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, is_root
 
 # begins the name of a project folder that steps aside for another
 PARKED = ".ccmove-parked-"
+
+
+def can_be_moved(path: str) -> bool:
+    return not is_root(path) and "\0" not in path
+
+
+# Of a run: when it was, and four digits more.
+is_id = matching(
+    r"[0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]Z-[0-9a-f]{4}"
+)
+Id = Annotated[str, is_id]
+Movable = Annotated[str, can_be_moved]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +75,11 @@ class ProjectMove:
 
     path: str  # the project's folder before
     new_path: str
-    source: str  # of directories under `projects`
-    target: str
-    kind: str  # rename, merge, same or split
-    entries: tuple[str, ...]  # what of the directory moves; for a rename all of it
-    notes: tuple[str, ...] = ()  # files among it that belong to no session
+    source: Name  # of directories under `projects`
+    target: Name
+    kind: Annotated[str, one_of("rename", "merge", "same", "split")]
+    entries: tuple[Name, ...]  # what of the directory moves; for a rename all of it
+    notes: tuple[Below, ...] = ()  # files among it that belong to no session
     transcripts: int = 0
     size: int = 0
 
@@ -79,7 +94,7 @@ class Own:
 
     path: str
     sessions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # files of its directory that belong to no session
+    notes: tuple[Below, ...] = ()  # files of its directory that belong to no session
     config: str = ""  # the JSON text of its entry in the config file
 
 
@@ -116,16 +131,16 @@ class WriteHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class Holds(OneOfSeveral):
     """What a directory of the state is recognised by: the names of the transcripts in
     it or, where it has none, of the files at any depth.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Below, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FileHolds:
+class FileHolds(OneOfSeveral):
     """What a single file is recognised by, as long as nobody changes it."""
 
     size: int
@@ -133,18 +148,18 @@ class FileHolds:
 
 
 @dataclass(frozen=True, slots=True)
-class FolderHolds:
+class FolderHolds(OneOfSeveral):
     """What a project folder is recognised by;
     after a copy only its entries still tell.
     """
 
     device: int
     inode: int
-    entries: tuple[tuple[str, str, int, int], ...]  # name, kind, size, mtime
+    entries: tuple[tuple[Below, str, int, int], ...]  # name, kind, size, mtime
 
 
 @dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(OneOfSeveral):
     """A file or directory gets another name, which is free by then."""
 
     path: Path
@@ -153,9 +168,9 @@ class Rename:
 
 
 @dataclass(frozen=True, slots=True)
-class Mkdir:
+class Mkdir(OneOfSeveral):
     path: Path
-    mode: int
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +193,22 @@ Operation = Write | WriteHistory | Rename | Mkdir
 class Undertaking:
     """What a run is about: its plan says it, and so does the manifest."""
 
-    kind: str  # move or undo
-    moves: tuple[tuple[str, str], ...]
+    kind: Annotated[str, one_of("move", "undo")]
+    moves: tuple[tuple[Movable, Movable], ...]
     # Projects below an OLD that stay where they are:
     kept: tuple[str, ...] = ()
     projects: tuple[ProjectMove, ...] = ()
     # What was known at or below a NEW before:
     own: tuple[Own, ...] = ()
     # Of the prompts that were at a NEW before, what each is known again by:
-    prompts_at_new: tuple[str, ...] = ()
+    prompts_at_new: tuple[Annotated[str, matching("[0-9a-f]{16}")], ...] = ()
     # Project folders that are renamed as well:
     folders: tuple[tuple[Path, Path], ...] = ()
     # Project folders in which settings may be rewritten:
     places: tuple[Path, ...] = ()
-    undoes: str | None = None  # the run that an undo undoes
+    undoes: Id | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
-    options: tuple[str, ...] = ()
+    options: tuple[Annotated[str, matching("(--)?[a-z]+(-[a-z]+)*")], ...] = ()
 
     @property
     def asked(self) -> PathMap:

@@ -28,11 +28,11 @@ from ccmove.errors import (
     describe,
 )
 from ccmove.hints import look_at, run
-from ccmove.plan.model import ProjectMove
+from ccmove.plan.model import ProjectMove, is_id
 from ccmove.rewrite.pathmap import Move
 from ccmove.run import disk
 from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json
-from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest
+from ccmove.run.manifest import LARGEST_MANIFEST, Manifest
 
 PAST = run("ccmove", "backups", text="past moves")
 REPORT = "report.json"  # what a run said, as `--json`
@@ -159,7 +159,7 @@ def backup_ids(directory: Path) -> list[str]:
     """IDs of the backups in `backups`,
     or of what was set aside in `unfinished`, oldest first.
     """
-    return [name for name in names_in(directory) if ID_PATTERN.fullmatch(name)]
+    return [name for name in names_in(directory) if is_id(name)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,63 +6,60 @@ JSON of it, and reads that strictly.
 
 import hashlib
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from ccmove.claude.layout import Layout, are_settings
-from ccmove.plan.model import Mkdir, Rename, Undertaking
+from ccmove.plan.model import Id, Mkdir, Rename, Undertaking
+from ccmove.plan.records import Count, Hash, Mode, OneOfSeveral, one_of
 
 LARGEST_MANIFEST = 64 << 20
-ID_PATTERN = re.compile(
-    r"[0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
-    r"T(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]Z-[0-9a-f]{4}"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a file held: enough to recognise it."""
 
-    sha256: str
-    size: int
-    mode: int = 0o600
+    sha256: Hash
+    size: Count
+    mode: Mode = 0o600
     mtime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Wrote:
+class Wrote(OneOfSeveral):
     """A document that got new content; `before` is None for one that was made.
 
     The backup keeps both texts, as `files/<number>.before` and `.after`.
     """
 
-    number: int
+    number: Count
     path: Path  # where it was replaced or made
     ends: Path  # where it was when the run was done
-    place: str  # index, config or other
+    place: Annotated[str, one_of("index", "config", "other")]
     before: Content | None
     after: Content
 
 
 @dataclass(frozen=True, slots=True)
-class WroteHistory:
+class WroteHistory(OneOfSeveral):
     """The history got new values;
     those and the old ones are kept in `files/<number>.changes`.
     """
 
-    number: int
+    number: Count
     path: Path
     before: Content
     after: Content
-    record: str  # of that file
+    record: Hash  # of that file
 
 
 @dataclass(frozen=True, slots=True)
 class SavedNote:
     """A note that a merge renamed; the backup keeps it as it was, under `name`."""
 
-    number: int
+    number: Count
     path: Path  # where it was
     ends: Path  # where it was when the run was done
     content: Content
@@ -79,9 +76,9 @@ Recorded = Wrote | WroteHistory | Rename | Mkdir
 class Manifest(Undertaking):
     """Everything that one run did."""
 
-    id: str
+    id: Id
     homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
-    undoes: str | None
+    undoes: Id | None
     config_file: str  # as the client composes it, which depends on $CLAUDE_CONFIG_DIR
     # The documents that get new content, which is staged beside each; the number of
     # each is that of its operation:

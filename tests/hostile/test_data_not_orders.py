@@ -117,7 +117,7 @@ def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
     [
         *(
             ("schema", version, "version")
-            for version in (0, 1, 2, 3, 5, "4", 4.5, None)
+            for version in (0, 1, 2, 3, 4, 6, "5", 5.5, None)
         ),
         ("id", ID, ID),
     ],
@@ -130,7 +130,7 @@ def test_an_unknown_version_or_another_backups_manifest_is_refused(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"schema":4}', "[" * 100_000, "\udcff"]
+    "text", ["", "{", "[]", "null", '{"schema":5}', "[" * 100_000, "\udcff"]
 )
 def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> None:
     path = backup_of(moved) / "manifest.json"
@@ -393,8 +393,8 @@ def folders(change: Change, old: object = ETC_X, new: object = ETC_Y) -> Change:
     return both
 
 
-def file_of(folder: object, name: str) -> Change:
-    return folders(as_file(["settings 0", name], "other"), folder, X)
+def file_of(folder: list[str], name: str) -> Change:
+    return folders(as_file([*folder, name], "other"), folder, X)
 
 
 OUTSIDE: dict[str, object] = {
@@ -417,8 +417,8 @@ OUTSIDE: dict[str, object] = {
     "a path as it was spelled once": "$C/projects/x",
     "another root": ["sessions", "x"],
     "a root of no number": ["folder", "x"],
-    "a folder that is not there": ["folder 99"],
-    "settings that are not there": ["settings 99", ".mcp.json"],
+    "a folder of nobody": X,
+    "settings of nobody": [*X, ".mcp.json"],
     "the state": ["state"],
     "the home": ["home"],
     "beside the state in the home": ["home", "x"],
@@ -469,27 +469,25 @@ TRAPS: dict[str, Change] = {
     },
     # directories
     "make one of other bits": also("Mkdir", path=IN_PROJECTS, mode=0o40700),
-    "make the moved folder": folders(also("Mkdir", path=["folder 0"], mode=7)),
-    "below the moved folder": folders(rename(["folder 0", "y"], IN_PROJECTS)),
-    "the moved folder as state": folders(rename(["folder 0"], ["folder 1"])),
-    "another folder": folders(rename(["/", "etc", "z"], ["folder 1"], FOLDER)),
-    "one beside the folder": folders(rename(["beside 0", "z"], ["folder 1"], FOLDER)),
-    "a folder into the state": folders(rename(["folder 0"], IN_PROJECTS, FOLDER)),
+    "make the moved folder": folders(also("Mkdir", path=ETC_X, mode=7)),
+    "below the moved folder": folders(rename([*ETC_X, "y"], IN_PROJECTS)),
+    "the moved folder as state": folders(rename(ETC_X, ETC_Y)),
+    "another folder": folders(rename(["/", "etc", "z"], ETC_Y, FOLDER)),
+    "one beside the folder": folders(rename(["/", "etc", "z"], ETC_Y, FOLDER)),
+    "a folder into the state": folders(rename(ETC_X, IN_PROJECTS, FOLDER)),
     "projects as a folder": rename(IN_PROJECTS, ["projects", "y"], FOLDER),
-    "a folder without a root": folders(
-        rename(["folder 0"], ["folder 1"], FOLDER), ["x"], ["y"]
-    ),
+    "a folder without a root": folders(rename(ETC_X, ETC_Y, FOLDER), ["x"], ["y"]),
     "a folder by its whole path": folders(
-        rename(["folder 0"], ["folder 1"], FOLDER), "/etc/x", "/etc/y"
+        rename(ETC_X, ETC_Y, FOLDER), "/etc/x", "/etc/y"
     ),
     "a folder that leads up": folders(
-        rename(["folder 0"], ["folder 1"], FOLDER), ["home", "..", "x"]
+        rename(ETC_X, ETC_Y, FOLDER), ["home", "..", "x"]
     ),
     "parked elsewhere": folders(
-        rename(["folder 0"], ["/", "usr", ".ccmove-parked-0"], FOLDER)
+        rename(ETC_X, ["/", "usr", ".ccmove-parked-0"], FOLDER)
     ),
     "parked deeper": folders(
-        rename(["folder 0"], ["beside 0", ".ccmove-parked-0", "x"], FOLDER)
+        rename(ETC_X, ["/", "etc", ".ccmove-parked-0", "x"], FOLDER)
     ),
     # files
     "rewrite a transcript": as_file(TRANSCRIPT, "other"),
@@ -507,18 +505,18 @@ TRAPS: dict[str, Change] = {
     "no place at all": as_file(["state", "jobs", "1", "state.json"], "nowhere"),
     "a document that was not staged": lambda r: r["replaced"].clear(),
     "settings as those of the home": folders(
-        as_file(["settings 0", ".claude", "settings.json"], "other"), ["home"], X
+        as_file(["home", ".claude", "settings.json"], "other"), ["home"], X
     ),
     "a project among the projects": file_of(["state", "projects", "-a"], ".mcp.json"),
     "a project among our own": file_of(["state", "ccmove", "x"], ".mcp.json"),
     "another file of a project in the state": file_of(
         ["state", "skills", "a"], "SKILL.md"
     ),
-    "a file of the moved folder": folders(as_file(["settings 0", "passwd"], "other")),
-    "the moved folder as file": folders(as_file(["folder 0"], "other")),
-    "a folder of settings as file": folders(as_file(["settings 0"], "other")),
-    "a settings file as index": folders(as_file(["settings 0", ".mcp.json"], "index")),
-    "a settings file of no folder": as_file(["settings 0", ".mcp.json"], "other"),
+    "a file of the moved folder": folders(as_file([*ETC_X, "passwd"], "other")),
+    "the moved folder as file": folders(as_file(ETC_X, "other")),
+    "a folder of settings as file": folders(as_file(ETC_X, "other")),
+    "a settings file as index": folders(as_file([*ETC_X, ".mcp.json"], "index")),
+    "a settings file of no folder": as_file([*ETC_X, ".mcp.json"], "other"),
 }
 # What differs from a trap in one thing alone, and is what a run does.
 NO_TRAPS: dict[str, Change] = {
@@ -526,14 +524,10 @@ NO_TRAPS: dict[str, Change] = {
     "rename in the projects": rename(IN_PROJECTS, ["run", "aside", "0"]),
     "make a directory": also("Mkdir", path=IN_PROJECTS, mode=0o700),
     "rename out of a backup": rename(["backup", ID, "aside", "0"], IN_PROJECTS),
-    "rename a folder": folders(rename(["folder 0"], ["folder 1"], FOLDER)),
-    "park a folder": folders(
-        rename(["folder 0"], ["beside 0", ".ccmove-parked-0"], FOLDER)
-    ),
-    "settings of a folder": folders(as_file(["settings 0", ".mcp.json"], "other")),
-    "settings of the home itself": folders(
-        as_file(["settings 0", ".mcp.json"], "other"), ["home"], X
-    ),
+    "rename a folder": folders(rename(ETC_X, ETC_Y, FOLDER)),
+    "park a folder": folders(rename(ETC_X, ["/", "etc", ".ccmove-parked-0"], FOLDER)),
+    "settings of a folder": folders(as_file([*ETC_X, ".mcp.json"], "other")),
+    "settings of the home itself": file_of(["home"], ".mcp.json"),
     "settings of a project in the state": file_of(
         ["state", "skills", "a"], ".mcp.json"
     ),

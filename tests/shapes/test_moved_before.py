@@ -195,7 +195,7 @@ def test_a_ledger_that_is_damaged_is_ignored_and_said_so(
     assert any(str(ledger) in warning for warning in moved["warnings"])
     assert one.transcripts[0].exists()
     bench.ok("prune", "--keep", "0")  # writes it again
-    assert json.loads(ledger.read_bytes())["schema"] == 4
+    assert json.loads(ledger.read_bytes())["schema"] == 5
 
 
 def test_a_link_in_the_place_of_the_ledger_leads_nowhere(bench: Bench) -> None:
