@@ -12,9 +12,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
-from ccmove.report.belongings import Belongings
+from ccmove.report.belongings import NOTHING, Belongings
 from ccmove.report.result import (
-    BackupRow,
     Backups,
     Change,
     ChangedHistory,
@@ -27,7 +26,6 @@ from ccmove.run.members import Members
 
 if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.findings import Examination, Finding
-    from ccmove.inspect.lost import Candidate
     from ccmove.inspect.survey import Project, Survey
     from ccmove.inspect.where import Whereabouts
 
@@ -114,22 +112,10 @@ def _changes(result: Result) -> list[Json]:
     """Every value of a document; one row for the whole history,
     with its count and the paths.
     """
-    rows: list[Json] = [_change(change) for change in result.changes]
+    rows: list[Json] = [asdict(change) for change in result.changes]
     if result.history is not None:
         rows.append(_history(result.history))
     return rows
-
-
-def _change(change: Change) -> Record:
-    return {
-        "file": change.file,
-        "ends": change.ends,
-        "place": change.place,
-        "pointer": change.pointer,
-        "is_key": change.is_key,
-        "before": change.before,
-        "after": change.after,
-    }
 
 
 def _history(history: ChangedHistory) -> Record:
@@ -181,17 +167,11 @@ def _retention(survey: Survey, projects: Iterable[Project]) -> Record:
 
 
 def _listed(project: Project) -> Record:
-    return {
-        "path": project.path,
-        "exists": project.exists,
-        "directories": project.directories,
-        "sessions": project.sessions,
-        "bytes": project.bytes,
-        "first_used": date(project.first_used),
-        "last_used": date(project.last_used),
-        "deleted_soon": project.deleted_soon,
-        "kept": project.kept,
-    }
+    row = asdict(project)
+    del row["last_session"]
+    row["first_used"] = date(project.first_used)
+    row["last_used"] = date(project.last_used)
+    return row
 
 
 def where_to_json(whereabouts: Whereabouts, result: Result) -> Record:
@@ -234,23 +214,11 @@ def backups_to_json(backups: Backups) -> Record:
     return {
         "schema": SCHEMA,
         "status": status,
-        "backups": [_backup(row) for row in kept],
+        "backups": [{**asdict(row), "moves": pairs(row.moves)} for row in kept],
         "removed": [row.id for row in backups.removed],
         "why": backups.why,
         "rolled_back": backups.rolled_back,
         "error": None,
-    }
-
-
-def _backup(row: BackupRow) -> Record:
-    return {
-        "id": row.id,
-        "state": row.state,
-        "bytes": row.bytes,
-        "error": row.error,
-        "moves": pairs(row.moves),
-        "kind": row.kind,
-        "undoes": row.undoes,
     }
 
 
@@ -270,29 +238,15 @@ def examination_to_json(examination: Examination) -> Record:
 
 
 def _finding(finding: Finding) -> Record:
+    candidates = []
+    for candidate in finding.candidates:
+        row = {**asdict(candidate), "confidence": candidate.confidence}
+        candidates.append(row)
     return {
-        "kind": finding.kind,
+        **asdict(finding),
         "means": finding.means,
-        "subject": finding.subject,
-        "what": finding.what,
-        "command": finding.command,
-        "details": finding.details,
-        "names": finding.names,
-        "along": finding.along,
         "unambiguous": finding.sure is not None,
-        "candidates": [_candidate(candidate) for candidate in finding.candidates],
-    }
-
-
-def _candidate(candidate: Candidate) -> Record:
-    return {
-        "path": candidate.path,
-        "basis": candidate.basis,
-        "confidence": candidate.confidence,
-        "evidence": candidate.evidence,
-        "against": candidate.against,
-        "is_proven": candidate.is_proven,
-        "command": candidate.command,
+        "candidates": candidates,
     }
 
 
@@ -378,15 +332,8 @@ def _read_project(value: object) -> MovedProject:
 
 def _read_belongings(value: object) -> Belongings:
     row = Members(value)
-    return Belongings(
-        row.count("notes"),
-        row.count("entries"),
-        row.count("trusted"),
-        row.count("allowed_tools"),
-        row.count("mcp_servers"),
-        row.count("github_links"),
-        row.count("others"),
-    )
+    numbers = {name: row.count(name) for name in asdict(NOTHING)}
+    return Belongings(**numbers)
 
 
 def _read_leftover(value: object) -> Leftover:
