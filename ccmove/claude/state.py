@@ -149,10 +149,12 @@ def _transcript(name: str, file: BinaryIO) -> Item:
     return Item(name, False, path, size, _remembers(tail))
 
 
-def _index_paths(text: str) -> frozenset[str]:
+def _index_paths(index: Document | None) -> frozenset[str]:
     """The project paths that an index names; none when it is not an index."""
+    if index is None:
+        return frozenset()
     try:
-        root = parse(text).value
+        root = parse(index.text).value
     except NotJsonError:
         return frozenset()
     records = [root, *_list(get(root, "entries"))]
@@ -204,11 +206,9 @@ class State:
             index = self.document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
-        text = ""
-        if index is not None:
-            text = index.text
-        paths = _index_paths(text)
-        return ProjectDirectory(name, path, tuple(items), paths, index)
+        paths = _index_paths(index)
+        entries = tuple(items)
+        return ProjectDirectory(name, path, entries, paths, index)
 
     def readable(self, names: Iterable[str]) -> Iterator[ProjectDirectory]:
         """Those of the project directories that are not closed to us;
