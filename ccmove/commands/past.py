@@ -33,7 +33,6 @@ from ccmove.run.backups import (
 )
 from ccmove.run.journal import read_run
 from ccmove.run.locks import own_lock
-from ccmove.run.manifest import Manifest
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
 
@@ -44,29 +43,20 @@ PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for exam
 
 
 def show_run(layout: Layout, part: str | None = None) -> Result:
-    """What the last run said, or the one whose ID has this part."""
+    """What the last run said, or the one whose ID has this part; RefusedError with
+    what the manifest tells where the report can't be read.
+    """
     backups = all_backups(layout)
     if not backups and part is None:
         raise NothingKnownError("there is no run to show", PAST)
     identifier = backups[-1].id if part is None else find_id(layout, part)
     manifest = read_backup(layout, backups, identifier)
     undone = [backup.id for backup in backups if not backup.stands]
-    return replace(
-        _kept_result(layout, manifest),
-        is_past=True,
-        is_undone=identifier in undone,
-        is_newest=identifier == newest_id(layout),
-        move_again=move_again(layout, manifest),
-    )
-
-
-def _kept_result(layout: Layout, manifest: Manifest) -> Result:
-    """RefusedError with what the manifest tells where the report can't be read."""
     try:
         report = read_report(layout, manifest.id)
         if report is None:
             raise ValueError("it is missing")
-        return from_text(report, manifest.id)
+        result = from_text(report, manifest.id)
     except ValueError as error:
         path = layout.backups / manifest.id / REPORT
         (old, new), *more = manifest.moves
@@ -74,6 +64,13 @@ def _kept_result(layout: Layout, manifest: Manifest) -> Result:
         if more:
             moved += f" and {len(more)} more"
         raise RefusedError(f"{path} can't be used: {error}; {moved}", PAST) from None
+    return replace(
+        result,
+        is_past=True,
+        is_undone=identifier in undone,
+        is_newest=identifier == newest_id(layout),
+        move_again=move_again(layout, manifest),
+    )
 
 
 def recover_run(

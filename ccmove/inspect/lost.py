@@ -244,7 +244,7 @@ class Finder:
             signs += self._same_repository(path, ours)
             signs += self._same_inside(path)
             signs += self._same_name(path)
-        signs.sort(key=_basis)
+        signs.sort(key=lambda sign: sign[1])
         for sign in signs:
             new, basis, _ = sign
             if self._is_nobodys(new):
@@ -395,8 +395,10 @@ class Finder:
         if candidate.basis is Basis.SAME_REPOSITORY:
             log = reflog(candidate.path)
         doubt = self._life_of_its_own(path, candidate.path, last)
-        if doubt is None and _was_cloned_after(last, log):
-            doubt = "it was cloned after the project was last used"
+        if doubt is None and last and log:
+            began, how = log[0]
+            if last < began and how.startswith(CLONED):
+                doubt = "it was cloned after the project was last used"
         if doubt is not None:
             candidate.against.append(doubt)
         elif _goes_through(first, last, log):
@@ -453,10 +455,6 @@ class Finder:
         return [self.lost[lost] for lost in self._lost_in.get(compared(path), ())]
 
 
-def _basis(sign: Sign) -> Basis:
-    return sign[1]
-
-
 def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
     """Projects whose folder is gone, and of which more is left than an empty
     directory.
@@ -464,13 +462,6 @@ def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
     for path, project in survey.by_path.items():
         if project.exists is False and (project.sessions or project.kept):
             yield path, project
-
-
-def _was_cloned_after(last: int, log: Log) -> bool:
-    if not log or not last:
-        return False
-    at, what = log[0]
-    return last < at and what.startswith(CLONED)
 
 
 def _goes_through(first: int, last: int, log: Log) -> bool:

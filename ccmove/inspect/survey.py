@@ -107,14 +107,18 @@ class Project:
 
 
 class Survey:
-    """Everything that is known; NothingKnownError when there is no state at all."""
+    """Everything that is known."""
 
     def __init__(self, layout: Layout, progress: Progress | None = None) -> None:
-        _refuse_no_state(layout)
-        self.tick = progress or _tell_nobody
+        """Reads all of it; NothingKnownError when there is no state at all."""
+        if not layout.config_dir.is_dir() and not layout.real_config_file.is_file():
+            raise NothingKnownError(
+                f"{layout.config_dir} does not exist: Claude Code has no data there",
+                "name the right one with --config-dir DIR",
+            )
+        self._progress = progress
         self.layout = layout
-        reading = partial(self.tick, "reading")
-        state = State(layout, reading)
+        state = State(layout, partial(self.tick, "reading"))
         self._state = state
         self.problems = state.problems
         self.backups: list[Backup] = []  # oldest first
@@ -127,6 +131,11 @@ class Survey:
         self.days_kept = days_kept(layout)
         projects = self._find_projects()
         self.projects = list(projects)
+
+    def tick(self, what: str, done: int, total: int) -> None:
+        """Tell how far long work is, where somebody wants to know."""
+        if self._progress is not None:
+            self._progress(what, done, total)
 
     @cached_property
     def repositories(self) -> dict[str, list[str]]:
@@ -290,19 +299,6 @@ def owners_of(state: State, backups: Iterable[Backup]) -> Owners:
     ledger = ledger_of(state.layout, backups)
     claims = listed_in((), in_config)
     return Owners(state, ledger, PathMap(()), claims, counts)
-
-
-def _tell_nobody(what: str, done: int, total: int) -> None:
-    pass
-
-
-def _refuse_no_state(layout: Layout) -> None:
-    if layout.config_dir.is_dir() or layout.real_config_file.is_file():
-        return
-    raise NothingKnownError(
-        f"{layout.config_dir} does not exist: Claude Code has no data there",
-        "name the right one with --config-dir DIR",
-    )
 
 
 def ancestors(path: str) -> list[str]:

@@ -5,6 +5,7 @@ entry of the config file belong to the main checkout of its repository, which wo
 and subfolders share: tests/client/test_where.py asks the client.
 """
 
+import contextlib
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -90,19 +91,13 @@ def _known_spelling(path: str, owners: Owners) -> str | None:
     if path in known:
         return path
     for other in sorted(known):
-        if compared(other) == compared(path) or _is_one_folder(other, path):
+        if compared(other) == compared(path):
             return other
+        with contextlib.suppress(OSError):
+            # What looks alike may be one folder, for this file system.
+            if _alike(other) == _alike(path) and os.path.samefile(other, path):
+                return other
     return None
-
-
-def _is_one_folder(one: str, other: str) -> bool:
-    """Whether two spellings that look alike are one folder, for this file system."""
-    if _alike(one) != _alike(other):
-        return False
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def _alike(path: str) -> str:

@@ -58,17 +58,14 @@ def who_is_at_new(
                 continue
         else:
             refuse_twin(holding, move.new_path)
-        own = _own_sessions(holding, move.new_path)
+        own: list[Item] = []  # what is at NEW before the move and stays there
+        if move.new_path not in holding.moving:
+            own = holding.sessions_of(move.new_path)
         if own and not merge:
             _compare(owners, move, own)
         if own:
             numbers[move.new_path] = len(own)
     return tuple(numbers.items())
-
-
-def _own_sessions(holding: Holding, new: str) -> list[Item]:
-    """What is at NEW before the move and stays there."""
-    return [] if new in holding.moving else holding.sessions_of(new)
 
 
 def _compare(owners: Owners, move: ProjectMove, own: list[Item]) -> None:

@@ -36,16 +36,13 @@ def show_examination(
     examination: Examination, printer: Printer, fix: str | None = None
 ) -> None:
     """What was found; `fix` is the command that asks about each."""
-    lines = list(_examination_lines(examination, printer))
-    questions = [finding.can_be_asked for finding in examination.findings]
-    if fix is not None and any(questions):
-        command = ("command", fix)
-        lines.append(["Fix them one by one: ", command])
-    record = examination_to_json(examination)
-    printer.answer(lines, record)
+    lines = _examination_lines(examination, printer, fix)
+    printer.answer(lines, examination_to_json(examination))
 
 
-def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
+def _examination_lines(
+    examination: Examination, printer: Printer, fix: str | None
+) -> Iterator[Line]:
     """Every finding with what it means and what to type; last, the verdict."""
     findings, harmless = examination.findings, examination.harmless
     yield from _by_kind(findings)
@@ -58,6 +55,8 @@ def _examination_lines(examination: Examination, printer: Printer) -> Iterator[L
         survey = examination.survey
         yield from retention_lines(survey, survey.projects)
     yield _verdict(examination)
+    if fix is not None and any(finding.can_be_asked for finding in findings):
+        yield ["Fix them one by one: ", ("command", fix)]
 
 
 def _verdict(examination: Examination) -> Line:

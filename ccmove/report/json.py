@@ -113,25 +113,23 @@ def _changes(result: Result) -> list[Json]:
     with its count and the paths.
     """
     rows: list[Json] = [asdict(change) for change in result.changes]
-    if result.history is not None:
-        rows.append(_history(result.history))
+    history = result.history
+    if history is not None:
+        before, after, _ = history.paths[0]
+        row: Record = {
+            "file": history.file,
+            "place": "history",
+            "pointer": "/project",
+            "before": before,
+            "after": after,
+            "count": history.lines,
+            "paths": [
+                {"before": before, "after": after, "count": lines}
+                for before, after, lines in history.paths
+            ],
+        }
+        rows.append(row)
     return rows
-
-
-def _history(history: ChangedHistory) -> Record:
-    before, after, _ = history.paths[0]
-    return {
-        "file": history.file,
-        "place": "history",
-        "pointer": "/project",
-        "before": before,
-        "after": after,
-        "count": history.lines,
-        "paths": [
-            {"before": before, "after": after, "count": lines}
-            for before, after, lines in history.paths
-        ],
-    }
 
 
 def _to_do(result: Result) -> list[Json]:

@@ -341,13 +341,10 @@ def _how_it_ended(result: Result, printer: Printer) -> Line:
     done = ("good", "Done and verified.")
     if result.is_undo:
         return [done, *again]
-    return [done, " To undo: ", _undo(result, printer)]
-
-
-def _undo(result: Result, printer: Printer) -> Piece:
+    undo = printer.command("undo", str(result.backup))
     if result.is_newest:
-        return printer.command("undo")
-    return printer.command("undo", str(result.backup))
+        undo = printer.command("undo")
+    return [done, " To undo: ", undo]
 
 
 def _move_again(result: Result, printer: Printer) -> Line:
