@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from ccmove.claude import live
 from tests.support.run import run_child
 from tests.support.state import StateBuilder
@@ -202,6 +204,7 @@ def loaded_by(*arguments: str, state: StateBuilder) -> set[str]:
     return set(done.err.rpartition("LOADED ")[2].split())
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_loaded_only_when_they_are_used(
     state: StateBuilder,
 ) -> None:

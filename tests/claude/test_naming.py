@@ -32,7 +32,7 @@ def test_the_uncut_name_is_the_one_that_older_clients_wrote(
     assert sieve(fact["path"])(fact["name"])
 
 
-def test_the_facts_are_there() -> None:
+def test_the_facts_about_names_were_read() -> None:
     assert len(FACTS["names"]) >= 25
     assert len(FACTS["uncut"]) >= 3
 
@@ -121,7 +121,7 @@ class TestSieve:
     """
 
     @pytest.mark.parametrize("length", [5, 150, 198, 199, 200, 201, 230])
-    def test_the_path_and_all_below_pass(self, length: int) -> None:
+    def test_a_path_and_all_below_pass_the_sieve(self, length: int) -> None:
         path = "/" + "x" * (length - 1)
         may_concern = sieve(path)
         for below in ("", "/sub", "/sub/" + "y" * 100):

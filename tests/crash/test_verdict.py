@@ -129,5 +129,5 @@ BAD: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_anything_else_is_neither(what: str, tmp_path: Path) -> None:
+def test_any_other_tree_is_neither(what: str, tmp_path: Path) -> None:
     assert verdict_after(tmp_path, BAD[what]) == "neither"

@@ -44,6 +44,7 @@ def differences(before: tree.Tree, state: StateBuilder) -> list[str]:
     return tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"])
 
 
+@pytest.mark.slow
 def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(
     busy: StateBuilder,
 ) -> None:
@@ -199,7 +200,9 @@ def test_an_undo_is_not_undone_the_move_is_made_again(busy: StateBuilder) -> Non
 
 
 @pytest.mark.parametrize("how", [[], ["--hash"]])
-def test_both_ways_to_verify_pass(busy: StateBuilder, how: list[str]) -> None:
+def test_a_move_passes_by_dates_and_by_hashes(
+    busy: StateBuilder, how: list[str]
+) -> None:
     assert move(busy, *how).exit == 0
 
 

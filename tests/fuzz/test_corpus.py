@@ -33,14 +33,14 @@ def _no_cache_outlives_a_bug() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_kept_input_holds(target: str) -> None:
+def test_every_kept_input_keeps_the_promises(target: str) -> None:
     assert len(kept(target)) >= 10
     for path in kept(target):
         check_of(target)(path.read_bytes())
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_some_random_inputs_hold(target: str) -> None:
+def test_random_inputs_keep_the_promises(target: str) -> None:
     for data in random_inputs(300):
         check_of(target)(data)
 

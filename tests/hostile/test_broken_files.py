@@ -105,7 +105,9 @@ MOVED: dict[str, Break] = {
 
 
 @pytest.mark.parametrize("what", MOVED)
-def test_the_rest_moves_beside(target: Target, what: str) -> None:
+def test_what_is_odd_does_not_keep_the_rest_from_moving(
+    target: Target, what: str
+) -> None:
     MOVED[what](target)
     done = target.move()
     assert done.exit == 0, done

@@ -143,7 +143,7 @@ PRUNE = ["prune", "--keep", "0"]
     ],
     ids=str,
 )
-def test_others_refuse_a_link(
+def test_commands_on_backups_refuse_a_link(
     target: Target, command: list[str], where: str, codes: tuple[int, ...]
 ) -> None:
     assert target.move().exit == 0

@@ -247,7 +247,7 @@ def test_as_json(state: StateBuilder) -> None:
         }
 
 
-def test_one_of_both(state: StateBuilder) -> None:
+def test_installing_and_removing_at_once_is_refused(state: StateBuilder) -> None:
     assert hook(state, "--install", "--remove").exit == 2
 
 

@@ -145,6 +145,7 @@ def in_shell(state: StateBuilder, program: list[str], script: str) -> str:
     return done.out
 
 
+@pytest.mark.slow
 def test_bash_gets_the_answers_as_they_are(known: StateBuilder) -> None:
     known.project("my app *", sessions=1, make_folder=True)
     script = f"""

@@ -30,6 +30,7 @@ def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
     return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
 
 
+@pytest.mark.slow
 def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(
     state: StateBuilder,
 ) -> None:
@@ -307,6 +308,7 @@ def test_yes_rolls_back_an_interrupted_run_without_a_question(
     assert fix(state, "--yes", "--json").json()["status"] == "moved"
 
 
+@pytest.mark.slow
 def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     moved_repo(state, "other", "other-new")

@@ -129,6 +129,7 @@ def test_twice_the_projects_are_twice_the_work(
     )
 
 
+@pytest.mark.slow
 def test_control_work_that_grows_with_the_square_is_noticed(tmp_path: Path) -> None:
     assert growth(tmp_path, ["square"]) > DOUBLED_AT_MOST
 

@@ -133,7 +133,9 @@ def test_whether_a_windows_folder_exists_can_not_be_told_here(
         ("size", ["a", "b", "c"]),
     ],
 )
-def test_sorting(state: StateBuilder, sort: str, order: list[str]) -> None:
+def test_the_list_is_sorted_as_asked(
+    state: StateBuilder, sort: str, order: list[str]
+) -> None:
     state.project("a", sessions=0)
     state.add_session("a", text="x" * 99_999)
     state.project("b", sessions=3)

@@ -228,6 +228,7 @@ def test_two_lost_clones_of_one_repository_are_equal_before_a_third(
         ]
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_there_all_the_time_is_only_possible(
     state: StateBuilder,
 ) -> None:

@@ -243,7 +243,9 @@ def test_what_was_undone_is_no_former_path(state: StateBuilder) -> None:
     assert where(state, state.code / "one")["former_paths"] == []
 
 
-def test_two_that_changed_places(state: StateBuilder) -> None:
+def test_of_two_that_changed_places_each_was_where_the_other_is(
+    state: StateBuilder,
+) -> None:
     for name in ("one", "two"):
         state.project(name, make_folder=True)
     one, two = str(state.code / "one"), str(state.code / "two")

@@ -32,7 +32,9 @@ def known(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> StateBuilder:
     return state
 
 
-def test_plan_apply_and_undo(known: StateBuilder) -> None:
+def test_a_plan_changes_nothing_a_move_does_and_an_undo_brings_it_back(
+    known: StateBuilder,
+) -> None:
     before = contents(known)
     move = plan_move(str(known.code / "old"), str(known.code / "new"))
     planned = to_json(move.preview)
@@ -120,6 +122,7 @@ def test_what_the_system_says_is_an_error_of_ours(
         plan_move(known.code / "old", known.code / "new")
 
 
+@pytest.mark.slow
 def test_after_a_crash_undo_rolls_back_and_undoes_nothing_else(
     known: StateBuilder,
 ) -> None:

@@ -119,7 +119,7 @@ def test_options_print_themselves_as_they_are_typed(typed: str) -> None:
 
 
 @pytest.mark.parametrize("what", HINTS)
-def test_a_hint_in_words(what: str) -> None:
+def test_a_hint_is_told_as_a_sentence_and_a_command(what: str) -> None:
     hint, asked, command = HINTS[what]
     config_dir = "/my c" if what.startswith("elsewhere") else None
     assert in_words(hint, asked, config_dir) == (hint.text, command)

@@ -111,6 +111,7 @@ def run_while_the_client_holds_its_lock(*args: str, state: StateBuilder) -> Comp
     return done
 
 
+@pytest.mark.slow
 def test_waiting_for_locks_is_said_on_standard_error(
     state: StateBuilder, known: list[str]
 ) -> None:
@@ -118,6 +119,7 @@ def test_waiting_for_locks_is_said_on_standard_error(
     assert (done.exit, done.err, done.json()["status"]) == (0, WAITING, "moved")
 
 
+@pytest.mark.slow
 def test_a_recovery_says_that_it_waits_too(
     state: StateBuilder, known: list[str]
 ) -> None:
@@ -130,6 +132,7 @@ def test_a_recovery_says_that_it_waits_too(
     assert done.out.endswith("Everything is as it was before.\n")
 
 
+@pytest.mark.slow
 def test_reading_a_long_history_is_shown_by_what_does_not_move(
     large: StateBuilder,
 ) -> None:

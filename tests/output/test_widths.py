@@ -96,6 +96,7 @@ def test_a_move_and_its_preview_fit(crowded: StateBuilder, options: list[str]) -
     assert list(too_wide(shown([*options, *paths(crowded)]))) == []
 
 
+@pytest.mark.slow
 def test_the_demo_fits(crowded: StateBuilder) -> None:
     for width in (40, 50, 63, 80, 101, 130):
         said = rows(play, width)
@@ -122,6 +123,7 @@ def test_no_sentence_has_a_blank_line_in_it(crowded: StateBuilder) -> None:
     assert len(blank) == 1
 
 
+@pytest.mark.slow
 def test_of_a_long_path_the_last_component_is_never_cut(crowded: StateBuilder) -> None:
     preview, listing = shown(["-n", *paths(crowded)]), shown(["list"])
     for say, other in (

@@ -115,7 +115,9 @@ def plan_of(state: StateBuilder, case: Case) -> Plan:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_goes_where(state: StateBuilder, case: Case) -> None:
+def test_each_portion_goes_to_the_directory_of_its_new_path(
+    state: StateBuilder, case: Case
+) -> None:
     plan = plan_of(state, case)
     base = f"{state.code}/"
     rows = []

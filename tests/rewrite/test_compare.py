@@ -63,6 +63,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values, values)
 def test_no_difference_is_found_exactly_where_there_is_none(
     one: object, other: object

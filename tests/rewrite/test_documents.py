@@ -30,7 +30,7 @@ class TestEntries:
         assert index.with_entries(self.TEXT, entries) == expected
         assert index.with_entries(expected, entries) == expected
 
-    def test_some_leave(self) -> None:
+    def test_entries_that_leave_an_index_are_cut_out(self) -> None:
         assert index.entries(index.without(self.TEXT, {"a", "[7]", "x"})) == [
             ("b", self.B)
         ]

@@ -55,7 +55,7 @@ class TestWhichPaths:
         tabbed = line("/code/a\tb").replace(b"\\t", b"\\u0009")
         assert moved_bytes(tabbed, PathMap((("/code/a\tb", new),))) == line(new)
 
-    def test_windows_paths_in_either_spelling(self) -> None:
+    def test_windows_paths_are_found_in_either_spelling(self) -> None:
         paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
         data = (
             line(r"C:\Users\me\app")

@@ -285,6 +285,7 @@ def test_a_value_with_paths_of_windows_as_well(
     assert (moves.inside(before) or before) == told(pieces, between, spelling, new)
 
 
+@pytest.mark.slow
 @given(st.text(string.printable + "é字/", max_size=40), st.text(max_size=20))
 def test_nothing_is_half_rewritten(ahead: str, after: str) -> None:
     """Whatever stands around it: OLD as a whole is moved everywhere, or nowhere."""

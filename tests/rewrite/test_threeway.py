@@ -209,7 +209,7 @@ class TestIndex:
         ("a\nb\n", "a\nB\n", "x\na\nb\n", "x\na\nb\n", []),
     ],
 )
-def test_lines(
+def test_a_change_of_lines_is_taken_out_and_later_lines_stay(
     before: str, after: str, now: str, expected: str, lost: list[str]
 ) -> None:
     assert taken_out("lines", before, after, now, BACK, MOVE.map) == (

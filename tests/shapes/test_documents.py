@@ -107,7 +107,7 @@ def test_an_index_is_rewritten_whatever_its_spelling(
     move_and_back(bench, after, old, new)
 
 
-def test_the_clients_own_index(bench: Bench) -> None:
+def test_an_index_as_the_client_writes_it_is_rewritten_whole(bench: Bench) -> None:
     old, new = "/home/dev/code/my-app", "/home/dev/code/new-app"
     bench.state.project(old, sessions=1).index.write_bytes(FACT.read_bytes())
     target = directory_of(bench.state, new) / "sessions-index.json"
@@ -116,7 +116,7 @@ def test_the_clients_own_index(bench: Bench) -> None:
     move_and_back(bench, {target: after}, "--skip-path-check", old, new)
 
 
-def test_lines_and_values_of_other_files(
+def test_lines_and_values_of_other_files_are_rewritten(
     bench: Bench, moves: tuple[Path, Path]
 ) -> None:
     state, (old, new) = bench.state, moves

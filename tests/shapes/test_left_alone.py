@@ -162,7 +162,7 @@ def test_values_of_other_projects_that_may_mean_something_else(bench: Bench) -> 
     assert row["hint"] == look_for(old.path, state.config_file)
 
 
-def test_files_of_the_project_itself(bench: Bench) -> None:
+def test_files_in_the_repo_are_named_with_what_rewrites_them(bench: Bench) -> None:
     _, old, new = ready(bench)
     by_us = [".claude/settings.json", ".mcp.json"]
     by_hand = ["CLAUDE.md", ".claude/commands/x.md", ".claude/hooks/run.sh"]

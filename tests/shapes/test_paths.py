@@ -380,7 +380,7 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize(("old", "new", "known", "becomes"), WINDOWS)
-def test_windows_paths_in_the_data(
+def test_windows_paths_in_the_data_are_moved_as_they_are_spelled(
     bench: Bench, old: str, new: str, known: str, becomes: str, state: StateBuilder
 ) -> None:
     source = state.projects / encoded_name(known)

@@ -46,7 +46,7 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
 
 
 @pytest.mark.parametrize("names", [("one", "two"), ("one", "two", "three")])
-def test_a_swap_of_any_length(
+def test_a_swap_of_any_length_ends_with_everybody_in_place(
     bench: Bench, names: tuple[str, ...], state: StateBuilder
 ) -> None:
     paths = [handle.path for handle in projects(state, *names)]
@@ -58,7 +58,7 @@ def test_a_swap_of_any_length(
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_a_chain_in_any_order(bench: Bench, state: StateBuilder) -> None:
+def test_a_chain_may_be_listed_in_any_order(bench: Bench, state: StateBuilder) -> None:
     one, two = projects(state, "one", "two")
     for name in ("two", "three"):
         (state.code / name).mkdir()
@@ -103,7 +103,7 @@ def test_undoing_a_chain_brings_what_a_session_got_since_back_to_it(
     assert all((two.directory / name).exists() for name in (results, aside))
 
 
-def test_a_swap_with_nested_projects(bench: Bench, state: StateBuilder) -> None:
+def test_a_swap_takes_nested_projects_along(bench: Bench, state: StateBuilder) -> None:
     paths = [handle.path for handle in projects(state, "one", "two")]
     projects(state, "one/sub", "two/sub")
     for path in paths:

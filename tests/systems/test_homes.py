@@ -184,7 +184,9 @@ def test_a_folder_that_is_mounted_at_a_second_place_is_found_and_merged(
 BYTES = b"a lone \n, \r\n and \x1a stay\n"
 
 
-def test_bytes_are_bytes(bench: Bench, state: StateBuilder) -> None:
+def test_line_ends_and_ctrl_z_come_through_unchanged(
+    bench: Bench, state: StateBuilder
+) -> None:
     """Where text is not told from bytes, line ends change and Ctrl-Z ends a file."""
     (project,) = (
         path for path in state.projects.iterdir() if path.name.endswith("-old")

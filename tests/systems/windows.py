@@ -139,11 +139,11 @@ tests/plan/test_portions.py
 tests/plan/test_order.py
 tests/run/test_undo_decides.py
 tests/shapes/test_values_follow.py
-tests/fuzz/test_corpus.py::test_every_kept_input_holds[manifests]
-tests/fuzz/test_corpus.py::test_some_random_inputs_hold[manifests]
+tests/fuzz/test_corpus.py::test_every_kept_input_keeps_the_promises[manifests]
+tests/fuzz/test_corpus.py::test_random_inputs_keep_the_promises[manifests]
 tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
 tests/laws/test_law_06_07_12_backups.py::test_a_home_that_moved_with_project_files_can_be_undone
-tests/shapes/test_documents.py::test_the_clients_own_index
+tests/shapes/test_documents.py::test_an_index_as_the_client_writes_it_is_rewritten_whole
 tests/shapes/test_config_values.py::test_the_clients_own_file_changes_in_two_places
 tests/shapes/test_left_alone.py::test_the_state_in_a_home_that_moved_is_not_a_projects_own
 """,
@@ -153,9 +153,9 @@ tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_file
 tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
 """,
     MODES: """
-tests/crash/test_verdict.py::test_anything_else_is_neither[a mode]
-tests/crash/test_verdict.py::test_anything_else_is_neither[our directory is open to others]
-tests/crash/test_verdict.py::test_anything_else_is_neither[our lock is open to others]
+tests/crash/test_verdict.py::test_any_other_tree_is_neither[a mode]
+tests/crash/test_verdict.py::test_any_other_tree_is_neither[our directory is open to others]
+tests/crash/test_verdict.py::test_any_other_tree_is_neither[our lock is open to others]
 tests/test_support.py::test_what_must_survive_is_there_to_be_lost
 tests/test_support.py::test_each_kind_of_change_is_seen_and_named[mode]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_other_owner]
@@ -187,7 +187,7 @@ tests/hostile/test_vanishing.py
 tests/inspect/test_growth.py
 """,
     WORDS: """
-tests/output/test_errors.py::test_a_hint_in_words
+tests/output/test_errors.py::test_a_hint_is_told_as_a_sentence_and_a_command
 tests/output/test_errors.py::test_all_hints_of_an_error_are_said
 tests/output/test_errors.py::test_what_the_system_refused_has_advice
 tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today

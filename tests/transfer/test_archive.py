@@ -161,7 +161,7 @@ def test_every_place_to_cut_it_off_is_noticed() -> None:
 
 
 @given(st.data())
-def test_no_changed_byte_passes_unseen(data: st.DataObject) -> None:
+def test_a_changed_byte_is_refused_or_changes_nothing(data: st.DataObject) -> None:
     """In a tar every byte is of a header or a hash, or padding and then harmless."""
     archive = bytearray(WHOLE)
     where = data.draw(st.integers(0, len(archive) - 1))
