@@ -90,6 +90,20 @@ def test_two_spellings_of_one_folder_are_found_and_merged(
 
 
 @pytest.mark.parametrize(
+    ("known", "typed"),
+    [("My-App", "my-app"), ("caf\u00e9", "cafe\u0301"), ("cafe\u0301", "caf\u00e9")],
+    ids=["case", "NFD", "NFC"],
+)
+def test_where_takes_every_spelling_of_a_folder(
+    state: StateBuilder, known: str, typed: str
+) -> None:
+    project = state.project(known, make_folder=True)
+    record = Bench(state).run("where", "--json", state.code / typed).json()
+    assert (record["status"], record["path"]) == ("ok", project.path)
+    assert (record["directory"], record["sessions"]) == (str(project.directory), 2)
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [("Plan.md", "plan.md"), ("caf\u00e9.md", "cafe\u0301.md")],
     ids=["case", "form"],
