@@ -68,11 +68,7 @@ def copy(tmp_path: Path) -> Path:
     """The files with a version, and a plugin."""
     for name in version.PLACES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).exists():
-            shutil.copyfile(ROOT / name, tmp_path / name)
-        else:
-            twice = f'{{"version": "{__version__}",\n "version": "{__version__}"}}\n'
-            (tmp_path / name).write_text(twice)
+        shutil.copyfile(ROOT / name, tmp_path / name)
     return tmp_path
 
 
@@ -89,7 +85,7 @@ def test_a_version_that_differs_or_is_missing_is_named(copy: Path) -> None:
     text = (copy / PLUGIN).read_text(encoding="utf-8")
     (copy / PLUGIN).write_text(f'{{"version": "0.0.1"}}\n{text}', encoding="utf-8")
     assert f"{PLUGIN}: 0.0.1, {__version__}" in str(version.main(["check"], copy))
-    (copy / PLUGIN).unlink()  # but the marketplace names it
+    (copy / PLUGIN).unlink()
     assert f"{PLUGIN}: none" in str(version.main(["check"], copy))
 
 
