@@ -72,7 +72,7 @@ def _listed(sessions: Iterable[str]) -> str:
 
 
 def absent_sessions(
-    state: State, manifest: Manifest, begun: "Iterable[Portion]"
+    state: State, manifest: Manifest, begun: "Iterable[PortionBack]"
 ) -> Absent:
     """Look for the transcripts that the run brought.
 
@@ -111,7 +111,7 @@ def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Portion:
+class PortionBack:
     """What of one directory at NEW goes back to one at OLD."""
 
     move: ProjectMove  # of the run; of a project begun since one that never was
@@ -154,7 +154,7 @@ class Portion:
         )
 
 
-def portions_back(owners: Owners, since: Since) -> Iterator[Portion]:
+def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
     """A portion for each move of the run whose directory is still there."""
     there = set(owners.state.directory_names)
     for name, moves in _by_target(since.manifest).items():
@@ -171,7 +171,7 @@ def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
 
 def _portions_of(
     holding: Holding, moves: list[ProjectMove], since: Since
-) -> Iterator[Portion]:
+) -> Iterator[PortionBack]:
     """What of one directory goes back by each of the moves that came to it."""
     directory = holding.directory
     items = [item for item in directory.items if is_of_session(item.name)]
@@ -190,7 +190,7 @@ def _portions_of(
         if has_new_notes and not follows:
             is_whole = False
         going = [item for item in items if move_of[session_of(item.name)] is move]
-        yield Portion(
+        yield PortionBack(
             move,
             directory,
             items=tuple(going),
@@ -253,7 +253,7 @@ def _moves_of_sessions(
     return move_of
 
 
-def begun_below(owners: Owners, since: Since) -> Iterator[Portion]:
+def begun_below(owners: Owners, since: Since) -> Iterator[PortionBack]:
     """Directories of projects that were begun below NEW after the run, and go back."""
     state = owners.state
     filled = {move.target for move in since.manifest.projects}
@@ -266,7 +266,7 @@ def begun_below(owners: Owners, since: Since) -> Iterator[Portion]:
         if move is None:
             continue
         items = [item for item in directory.items if is_of_session(item.name)]
-        yield Portion(
+        yield PortionBack(
             move,
             directory,
             items=tuple(items),

@@ -22,7 +22,7 @@ from ccmove.rewrite.pathmap import Move, are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.returning import (
-    Portion,
+    PortionBack,
     absent_sessions,
     begun_below,
     portions_back,
@@ -90,8 +90,8 @@ def plan_undo(
 
 
 def _known_at_old(
-    state: State, manifest: Manifest, portions: Iterable[Portion]
-) -> Iterator[Portion]:
+    state: State, manifest: Manifest, portions: Iterable[PortionBack]
+) -> Iterator[PortionBack]:
     """Those whose OLD has a directory; in a list of moves an OLD that is another's NEW
     counts as not existing.
     """
@@ -103,7 +103,7 @@ def _known_at_old(
 
 
 def refuse_users(
-    owners: Owners, since: Since, portions: Iterable[Portion], *, merge: bool
+    owners: Owners, since: Since, portions: Iterable[PortionBack], *, merge: bool
 ) -> dict[str, int]:
     """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
@@ -126,7 +126,7 @@ def refuse_users(
     return merged
 
 
-def _refuse_user(state: State, portion: Portion, begun: list[Item]) -> None:
+def _refuse_user(state: State, portion: PortionBack, begun: list[Item]) -> None:
     """These sessions were begun at an OLD whose folder exists."""
     move = portion.move
     count = len(begun)
@@ -201,7 +201,7 @@ def _builds_on(later: Manifest, manifest: Manifest) -> bool:
 # -- what is told
 
 
-def stays_at_new(portions: Iterable[Portion]) -> Iterator[LeftAlone]:
+def stays_at_new(portions: Iterable[PortionBack]) -> Iterator[LeftAlone]:
     """Sessions that came since and stay, with what brings them along."""
     told: set[str] = set()
     for portion in portions:

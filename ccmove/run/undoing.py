@@ -51,18 +51,18 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.manifest import SavedNote, Wrote, sha256
 from ccmove.run.recognise import is_noted
-from ccmove.run.returning import Absent, Portion, sessions_of
+from ccmove.run.returning import Absent, PortionBack, sessions_of
 from ccmove.run.saved import as_text, document_back, following, read_note, read_saved
 from ccmove.run.since import Since
 
-Portions = dict[Path, Portion]
+PortionsBack = dict[Path, PortionBack]
 
 
 class Undoing:
     """Plans the operations that bring everything back."""
 
     def __init__(
-        self, state: State, since: Since, portions: list[Portion], absent: Absent
+        self, state: State, since: Since, portions: list[PortionBack], absent: Absent
     ) -> None:
         self.state = state
         self.layout = state.layout
@@ -74,10 +74,10 @@ class Undoing:
         self.tree = self.placer.tree
         self.portions = portions
         # By the directory at NEW, and by the one at OLD; the first of several.
-        self.portion_from: Portions = {}
-        self.portion_to: Portions = {}
-        self.whole: list[Portion] = []
-        self.parts: list[Portion] = []
+        self.portion_from: PortionsBack = {}
+        self.portion_to: PortionsBack = {}
+        self.whole: list[PortionBack] = []
+        self.parts: list[PortionBack] = []
         self.emptied: set[Path] = set()  # directories at NEW that go back whole
         for portion in portions:
             self._sort(portion)
@@ -85,7 +85,7 @@ class Undoing:
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
 
-    def _sort(self, portion: Portion) -> None:
+    def _sort(self, portion: PortionBack) -> None:
         """By place; nothing is renamed where OLD and NEW have one directory."""
         source = portion.source
         self.placer.came_from[source] = last_part(portion.move.new_path)
@@ -182,7 +182,7 @@ class Undoing:
         projects = self.layout.projects
         return projects / path.relative_to(projects).parts[0]
 
-    def _portion_of(self, path: Path) -> Portion | None:
+    def _portion_of(self, path: Path) -> PortionBack | None:
         """The one in whose directory at NEW this is."""
         return self.portion_from.get(self._project_directory(path))
 
@@ -315,13 +315,13 @@ class Undoing:
 
     # -- index entries
 
-    def _index_back(self, text: str, portion: Portion) -> str:
+    def _index_back(self, text: str, portion: PortionBack) -> str:
         """An index with OLD's paths; NotJsonError when it is none."""
         paths = PathMap(((portion.move.new_path, portion.move.path),))
         names = ((portion.source.name, portion.target.name),)
         return index.rewritten(text, paths.map, NameMap(names, paths))
 
-    def _rewrite_index(self, portion: Portion) -> None:
+    def _rewrite_index(self, portion: PortionBack) -> None:
         """The index of a directory that goes back whole."""
         if portion.directory.index_file is None:
             return
@@ -329,7 +329,7 @@ class Undoing:
         with contextlib.suppress(NotJsonError):
             draft.text = self._index_back(draft.text, portion)
 
-    def _split_index(self, portion: Portion) -> None:
+    def _split_index(self, portion: PortionBack) -> None:
         """Entries of sessions that go back leave the index at NEW, with their paths.
 
         The file itself goes back where it is the one that OLD had, and all entries
@@ -358,7 +358,7 @@ class Undoing:
         if all_leave and self._made(file):
             self.placer.set_aside(file)
 
-    def _bring_entries(self, leaving: index.Entries, portion: Portion) -> None:
+    def _bring_entries(self, leaving: index.Entries, portion: PortionBack) -> None:
         """To OLD's own index, if that was set aside, else to one that is there."""
         final = portion.target / INDEX
         self._bring_out_index(final, {session for session, _ in leaving})
@@ -373,12 +373,12 @@ class Undoing:
             self._forget(kept, coming | self.gone)
             self.placer.bring(kept, final)
 
-    def _brought_its_index(self, portion: Portion) -> bool:
+    def _brought_its_index(self, portion: PortionBack) -> bool:
         """Whether the index at NEW is the very file that OLD had."""
         start = self._brought.get(portion.source / INDEX)
         return start == portion.target / INDEX or portion.move.kind == "rename"
 
-    def _owns_index(self, portion: Portion) -> bool:
+    def _owns_index(self, portion: PortionBack) -> bool:
         """Whether the run brought or made the index at NEW."""
         return self._brought_its_index(portion) or self._made(portion.source / INDEX)
 
@@ -386,7 +386,7 @@ class Undoing:
         wrote = self._writes.get(file)
         return wrote is not None and wrote.before is None
 
-    def _index_before(self, text: str, portion: Portion) -> str:
+    def _index_before(self, text: str, portion: PortionBack) -> str:
         """The original of an index that is as the run left it, else OLD's paths."""
         wrote = self._writes.get(portion.source / INDEX)
         if wrote is None or wrote.before is None:
@@ -396,14 +396,14 @@ class Undoing:
         return as_text(read_saved(self.directory, wrote, "before"))
 
     @cached_property
-    def _portion_of_session(self) -> dict[str, Portion]:
+    def _portion_of_session(self) -> dict[str, PortionBack]:
         """The portion with which each session goes back that does."""
-        portion_of: dict[str, Portion] = {}
+        portion_of: dict[str, PortionBack] = {}
         for portion in self.portions:
             portion_of.update(dict.fromkeys(sessions_of(portion.items), portion))
         return portion_of
 
-    def _leaves(self, session: str, portion: Portion) -> bool:
+    def _leaves(self, session: str, portion: PortionBack) -> bool:
         """Whether an entry of NEW's index goes back with the portion.
 
         Of an index that the run brought, or made, all goes but what is a session's that
@@ -439,7 +439,7 @@ class Undoing:
         moves = [(portion.source, portion.target) for portion in self.whole]
         self.placer.bring_all(dict.fromkeys(moves))  # each once
 
-    def _bring_part(self, portion: Portion) -> None:
+    def _bring_part(self, portion: PortionBack) -> None:
         """Sessions one by one, then the notes; what NEW had, and what stays, stays."""
         source = portion.source
         target = portion.target
@@ -454,7 +454,7 @@ class Undoing:
             if end != source and start.is_relative_to(target):
                 self._bring_thing_back(end, start)
 
-    def _bring_item(self, portion: Portion, item: Item) -> None:
+    def _bring_item(self, portion: PortionBack, item: Item) -> None:
         """A transcript, or what else is a session's.
 
         It may have got another name, beside one that NEW had. A folder that both had
@@ -574,7 +574,7 @@ class Undoing:
                 own = own_notes.get(portion.move.new_path, ())
                 self._bring_notes(portion, [name for name in notes if name not in own])
 
-    def _bring_notes(self, portion: Portion, names: Iterable[str]) -> None:
+    def _bring_notes(self, portion: PortionBack, names: Iterable[str]) -> None:
         """Those that are in their place; an index goes by its entries."""
         for name in names:
             note = portion.source / name
