@@ -8,6 +8,7 @@ else is in the way, and what stays is named.
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in, session_of
@@ -17,6 +18,8 @@ from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, run
 from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
+from ccmove.plan.placing import Move as Folders
+from ccmove.plan.placing import in_order
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
 from ccmove.run.backups import Backup
@@ -224,21 +227,44 @@ def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
     Not where something of NEW's own stays, nor the home, nor another folder than the
     one that was there.
     """
-    moves = since.manifest.moves
-    waiting = [move for move in moves if _is_renamed(layout, since, move)]
-    made: list[str] = []  # folders that are there by then
-    left: list[str] = []  # and those that are not there any more
-    while ready := _next_to_rename(waiting, left):
-        waiting.remove(ready)
-        old, new = ready
-        above = os.path.dirname(old)
-        if not os.path.isdir(above) and above not in made:
-            what = f"is gone; {old} was in it"
-            yield LeftAlone(above, what, ("mkdir", "-p", above))
-        made.append(above)
-        left.append(new)
+    moves = []
+    for move in since.manifest.moves:
+        if _is_renamed(layout, since, move):
+            old, new = map(Path, move)
+            moves.append((new, old))
+    able = _with_room(moves)
+    made: set[Path] = set()  # what is there by then
+    for folder, target in in_order(able, _aside):
+        above = target.parent
+        if above not in made and not above.is_dir():
+            what = f"is gone; {target} was in it"
+            yield _to_type(above, what, "mkdir", "-p", above)
+        made.update(target.parents)
+        made.add(target)
         what = "the folder still has its new name; to rename it too"
-        yield LeftAlone(new, what, ("mv", new, old))
+        yield _to_type(folder, what, "mv", folder, target)
+
+
+def _to_type(folder: Path, what: str, *words: str | Path) -> LeftAlone:
+    return LeftAlone(str(folder), what, tuple(map(str, words)))
+
+
+def _with_room(moves: list[Folders]) -> list[Folders]:
+    """Those whose place is free, or gets free because another one leaves it."""
+    leaving = {path for path, _ in moves}
+    able = []
+    for path, target in moves:
+        if target in leaving or not os.path.lexists(target):
+            able.append((path, target))
+    return able if len(able) == len(moves) else _with_room(able)
+
+
+def _aside(folder: Path, _: int) -> Path:
+    """A free name beside it, for a while: folders have changed places."""
+    aside = folder
+    while os.path.lexists(aside):
+        aside = aside.with_name(f"{aside.name}-aside")
+    return aside
 
 
 def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
@@ -254,12 +280,3 @@ def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
     if layout.config_dir.is_relative_to(new):
         return False
     return folder_id(new) in manifest.homes
-
-
-def _next_to_rename(waiting: list[Move], left: list[str]) -> Move | None:
-    """The first whose OLD is free, those above others before them."""
-    for move in sorted(waiting):
-        old, _ = move
-        if old in left or not os.path.lexists(old):
-            return move
-    return None

@@ -5,6 +5,9 @@ its prompt and index entry, a line of MEMORY.md, a note, an allowed tool. A note
 the run brought was changed.
 """
 
+import json
+import subprocess
+
 import pytest
 
 from tests.shapes.undoing import Shape, Told, command_in, identities
@@ -440,3 +443,33 @@ def test_a_line_remembered_since_stays_where_two_became_one(
     for name in shape.had:
         lines = story.life.note_lines(name, "MEMORY.md")
         assert lines == story.projects[name].memory
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        (("aa", "bb"), ("bb", "aa")),
+        (("aa", "bb"), ("bb", "cc"), ("cc", "aa")),
+        (("bb", "cc"), ("aa", "bb")),
+        (("aa", "bb"), ("xx", "bb/lib")),
+        (("aa", "deep/er/bb"), ("xx", "yy")),
+    ],
+    ids=["a swap", "three in a ring", "a chain", "one below another", "apart"],
+)
+def test_the_commands_for_the_folders_bring_each_back_when_typed_in_order(
+    state: StateBuilder, moves: tuple[tuple[str, str], ...]
+) -> None:
+    """Found by hand: a swap had none, and of one below another the second failed."""
+    olds = tuple(old for old, _ in moves)
+    story = told(state, Shape(moves, had=olds, since={}))
+    for name in olds:
+        (story.life.folder(name) / f"this is {name}").touch()
+    story.move()
+    report = json.loads(story.undo("--json").out)
+    for row in report["to_do"]:
+        subprocess.run(row["command"], shell=True, check=True)
+    for name in olds:
+        assert (story.life.folder(name) / f"this is {name}").exists()
+    assert sorted(path.name for path in state.code.iterdir() if path.name in olds) == (
+        sorted(olds)
+    )
