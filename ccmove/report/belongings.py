@@ -10,6 +10,7 @@ from pathlib import PurePath
 from ccmove.claude.state import MEMORY, get, members
 from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import Plan, Write
+from ccmove.plan.records import Count
 from ccmove.rewrite.pathmap import tail_below
 
 SERVERS = "mcpServers"
@@ -19,13 +20,13 @@ SERVERS = "mcpServers"
 class Belongings:
     """What a run moves beside sessions and prompts, and how much of it."""
 
-    notes: int = 0
-    entries: int = 0  # of the config file
-    trusted: int = 0  # of these
-    allowed_tools: int = 0
-    mcp_servers: int = 0
-    github_links: int = 0
-    others: int = 0  # projects that stay, and whose settings named OLD
+    notes: Count = 0
+    entries: Count = 0  # of the config file
+    trusted: Count = 0  # of these
+    allowed_tools: Count = 0
+    mcp_servers: Count = 0
+    github_links: Count = 0
+    others: Count = 0  # projects that stay, and whose settings named OLD
 
 
 NOTHING = Belongings()

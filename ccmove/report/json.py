@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
-from ccmove.report.belongings import NOTHING, Belongings
+from ccmove.claude.state import get
+from ccmove.plan.records import Count, one_of, read
+from ccmove.report.belongings import Belongings
 from ccmove.report.result import (
     Backups,
     Change,
@@ -22,7 +24,6 @@ from ccmove.report.result import (
     Moves,
     Result,
 )
-from ccmove.run.members import Members
 
 if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.findings import Examination, Finding
@@ -30,6 +31,9 @@ if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.where import Whereabouts
 
 SCHEMA = 1
+HISTORY = "history"  # the place of its row among the changes
+# Of fields that have another name in JSON:
+KEYS = {"path": "from", "new_path": "to", "size": "bytes", "command": "hint"}
 NS = 1_000_000_000
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
 Record: TypeAlias = "Mapping[str, Json]"
@@ -56,16 +60,13 @@ def to_json(result: Result) -> Record:
         "config_dir": result.config_dir,
         "backup": result.backup,
         "folders": pairs(result.folders),
-        "projects": [_project(project) for project in result.projects],
+        "projects": [_row(project) for project in result.projects],
         "merged": [{"path": path, "sessions": n} for path, n in result.merged],
         "counts": _counts(result),
         "belongings": asdict(result.belongings),
         "changes": _changes(result),
         "to_do": _to_do(result),
-        "left_alone": [
-            {"file": row.file, "what": row.what, "hint": row.command}
-            for row in result.left_alone
-        ],
+        "left_alone": [_row(row) for row in result.left_alone],
         "warnings": result.warnings,
         "remembering": result.remembering,
         "reasons": result.reasons,
@@ -84,16 +85,8 @@ def _failure(result: Result) -> Record:
     }
 
 
-def _project(project: MovedProject) -> Record:
-    return {
-        "from": project.path,
-        "to": project.new_path,
-        "kind": project.kind,
-        "transcripts": project.transcripts,
-        "bytes": project.size,
-        "directory": project.directory,
-        "new_directory": project.new_directory,
-    }
+def _row(row: MovedProject | Leftover) -> Record:
+    return {KEYS.get(name, name): value for name, value in asdict(row).items()}
 
 
 def _counts(result: Result) -> Record:
@@ -103,7 +96,7 @@ def _counts(result: Result) -> Record:
         values[change.place] += 1
     return {
         "transcripts": sum(project.transcripts for project in result.projects),
-        "history": result.history.lines if result.history else 0,
+        "history": result.history.count if result.history else 0,
         **values,
     }
 
@@ -115,18 +108,13 @@ def _changes(result: Result) -> list[Json]:
     rows: list[Json] = [asdict(change) for change in result.changes]
     history = result.history
     if history is not None:
-        before, after, _ = history.paths[0]
-        row: Record = {
-            "file": history.file,
-            "place": "history",
+        first = history.paths[0]
+        row = {
+            **asdict(history),
+            "place": HISTORY,
             "pointer": "/project",
-            "before": before,
-            "after": after,
-            "count": history.lines,
-            "paths": [
-                {"before": before, "after": after, "count": lines}
-                for before, after, lines in history.paths
-            ],
+            "before": first.before,
+            "after": first.after,
         }
         rows.append(row)
     return rows
@@ -270,108 +258,90 @@ def repair_to_json(
     }
 
 
-def from_text(text: str | bytes, backup: str) -> Result:
-    """What the run with this backup said; ValueError when that is not it.
+# -- what a backup keeps
 
-    What follows from the rest, such as the counts, is not read.
-    """
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    path: str
+    sessions: Count
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What is read of a report; the rest, such as the counts, follows from it."""
+
+    status: Annotated[str, one_of("moved", "undone")]
+    config_dir: str
+    backup: str
+    moves: tuple[_Pair, ...]
+    folders: tuple[_Pair, ...]
+    projects: tuple[MovedProject, ...]
+    merged: tuple[_Merged, ...]
+    belongings: Belongings
+    left_alone: tuple[Leftover, ...]
+    warnings: tuple[str, ...]
+    remembering: Count
+    reasons: tuple[str, ...]
+    rolled_back: str | None
+
+
+def from_text(text: str | bytes, backup: str) -> Result:
+    """What the run with this backup said; ValueError when that is not it."""
     try:
-        report = Members(json.loads(text))
+        record = json.loads(text, object_hook=_by_field)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if report.count("schema") != SCHEMA:
-        raise ValueError(f"unknown version {report.count('schema')}")
-    if report.text("backup") != backup:
-        raise ValueError(f"it belongs to {report.text('backup')}")
-    status = report.one_of("status", "moved", "undone")
-    changes, history = _read_changes(report)
+    version = get(record, "schema")
+    if type(version) is not int or version != SCHEMA:
+        raise ValueError(f"unknown version {version!r:.20}")
+    report = read(_Report, record)
+    if report.backup != backup:
+        raise ValueError(f"it belongs to {report.backup}")
+    changes, history = _read_changes(get(record, "changes"))
     return Result(
-        status,
-        report.text("config_dir"),
-        report.each("moves", _read_pair),
-        status == "undone",
+        report.status,
+        report.config_dir,
+        tuple((pair.old, pair.new) for pair in report.moves),
+        report.status == "undone",
         backup,
-        report.each("folders", _read_pair),
-        report.each("projects", _read_project),
-        report.each("merged", _read_merged),
+        tuple((pair.old, pair.new) for pair in report.folders),
+        report.projects,
+        tuple((row.path, row.sessions) for row in report.merged),
         changes,
         history,
-        _read_belongings(report.value("belongings")),
-        report.each("left_alone", _read_leftover),
-        report.texts("warnings"),
-        report.count("remembering"),
-        report.texts("reasons"),
-        report.text_if_any("rolled_back"),
+        report.belongings,
+        report.left_alone,
+        report.warnings,
+        report.remembering,
+        report.reasons,
+        report.rolled_back,
     )
 
 
-def _read_pair(value: object) -> tuple[str, str]:
-    row = Members(value)
-    return row.text("old"), row.text("new")
-
-
-def _read_merged(value: object) -> tuple[str, int]:
-    row = Members(value)
-    return row.text("path"), row.count("sessions")
-
-
-def _read_project(value: object) -> MovedProject:
-    row = Members(value)
-    return MovedProject(
-        row.text("from"),
-        row.text("to"),
-        row.one_of("kind", "rename", "merge", "split", "same"),
-        row.count("transcripts"),
-        row.count("bytes"),
-        row.text("directory"),
-        row.text("new_directory"),
-    )
-
-
-def _read_belongings(value: object) -> Belongings:
-    row = Members(value)
-    numbers = {name: row.count(name) for name in asdict(NOTHING)}
-    return Belongings(**numbers)
-
-
-def _read_leftover(value: object) -> Leftover:
-    row = Members(value)
-    return Leftover(row.text("file"), row.text("what"), row.text("hint"))
+def _by_field(row: dict[str, Json]) -> Record:
+    fields = {key: field for field, key in KEYS.items()}
+    return {fields.get(key, key): value for key, value in row.items()}
 
 
 def _read_changes(
-    report: Members,
+    rows: object,
 ) -> tuple[tuple[Change, ...], ChangedHistory | None]:
+    if type(rows) is not list:
+        raise ValueError("changes is not a list")
     changes: list[Change] = []
     history = None
-    for row in map(Members, report.items("changes")):
-        place = row.one_of("place", "index", "config", "other", "history")
-        if place == "history":
-            history = _read_history(row)
-        else:
-            changes.append(_read_change(row, place))
+    for row in rows:
+        if get(row, "place") != HISTORY:
+            changes.append(read(Change, row))
+            continue
+        history = read(ChangedHistory, row)
+        if not history.paths:
+            raise ValueError("paths is empty")
     return tuple(changes), history
-
-
-def _read_change(row: Members, place: str) -> Change:
-    return Change(
-        row.text("file"),
-        row.text("ends"),
-        place,
-        row.text("pointer"),
-        row.flag("is_key"),
-        row.text_if_any("before"),
-        row.text_if_any("after"),
-    )
-
-
-def _read_history(row: Members) -> ChangedHistory:
-    paths = row.each("paths", _read_paths)
-    if not paths:
-        raise ValueError("paths is empty")
-    return ChangedHistory(row.text("file"), row.count("count"), paths)
-
-
-def _read_paths(value: object) -> tuple[str, str, int]:
-    row = Members(value)
-    return row.text("before"), row.text("after"), row.count("count")

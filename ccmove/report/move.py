@@ -124,7 +124,7 @@ def _conversations(result: Result) -> list[str]:
     if sessions:
         words.append(f"{plural(sessions, 'session')} ({size(total)})")
     if result.history is not None:
-        words.append(plural(result.history.lines, "prompt"))
+        words.append(plural(result.history.count, "prompt"))
     if result.belongings.notes:
         words.append(plural(result.belongings.notes, "note"))
     return words
@@ -255,9 +255,9 @@ def _differences(result: Result) -> Iterator[Line]:
     history = result.history
     if history is not None:
         yield [("bold", f"  {history.file}")]
-        for before, after, number in history.paths:
-            label = f"project  {plural(number, 'line')}"
-            yield from _pair(label, before, after)
+        for prompts in history.paths:
+            label = f"project  {plural(prompts.count, 'line')}"
+            yield from _pair(label, prompts.before, prompts.after)
 
 
 def _label(change: Change) -> str:

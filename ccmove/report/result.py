@@ -5,10 +5,12 @@ and a backup keeps it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import fspath
+from typing import Annotated
 
 from ccmove.claude.layout import Layout, are_settings
 from ccmove.hints import Hint, in_words
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
+from ccmove.plan.records import Count, one_of
 from ccmove.report.belongings import NOTHING, Belongings, belongings_of
 from ccmove.rewrite.compare import compare
 from ccmove.text import command_line
@@ -22,9 +24,9 @@ class MovedProject:
 
     path: str
     new_path: str
-    kind: str  # rename, merge, split or same
-    transcripts: int
-    size: int
+    kind: Annotated[str, one_of("rename", "merge", "split", "same")]
+    transcripts: Count
+    size: Count
     directory: str
     new_directory: str
 
@@ -35,7 +37,7 @@ class Change:
 
     file: str  # where it was replaced
     ends: str  # where it is when the run is done
-    place: str  # index, config or other
+    place: Annotated[str, one_of("index", "config", "other")]
     pointer: str  # or, where it is not JSON, the place in words
     is_key: bool  # the name of the member, not its value
     before: str | None
@@ -43,12 +45,21 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedPrompts:
+    """Prompts of one project."""
+
+    before: str
+    after: str
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedHistory:
     """Prompts whose project has another path."""
 
     file: str
-    lines: int
-    paths: tuple[tuple[str, str, int], ...]  # before, after, lines
+    count: Count
+    paths: tuple[MovedPrompts, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +202,7 @@ def _history(write: WriteHistory | None) -> ChangedHistory | None:
     if write is None or not write.scan.lines:
         return None
     counts = write.scan.counts.items()
-    paths = tuple((before, after, lines) for (before, after), lines in counts)
+    paths = tuple(MovedPrompts(*pair, lines) for pair, lines in counts)
     return ChangedHistory(str(write.path), write.scan.lines, paths)
 
 

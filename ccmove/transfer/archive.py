@@ -14,10 +14,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 from ccmove.errors import CcmoveError
+from ccmove.plan.records import Count, read
 from ccmove.rewrite.windows import is_windows
-from ccmove.run.members import Members
 from ccmove.transfer.roles import BESIDE_SESSIONS, Names, Part, part_of
 from ccmove.transfer.tar import (
     END,
@@ -40,7 +41,7 @@ class Member:
 
     role: str
     name: str
-    size: int
+    size: Count
     mtime_ns: int
 
     @property
@@ -58,6 +59,38 @@ class PackedProject:
     path: str
     root: str | None = None  # its first commit
     remote: str | None = None  # owner/name
+
+
+def _is_absolute(path: str) -> bool:
+    if "\0" in path or path[:1] in "~$":
+        return False
+    return path.startswith("/") or is_windows(path)
+
+
+AbsolutePath = Annotated[str, _is_absolute]
+
+
+@dataclass(frozen=True, slots=True)
+class _Git:
+    root: str | None
+    remote: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    path: AbsolutePath
+    git: _Git
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The header as it is stored."""
+
+    home: AbsolutePath
+    system: str
+    client: str | None
+    projects: tuple[_Project, ...]
+    members: tuple[Member, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,40 +137,19 @@ class Header:
             record = json.loads(data)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
-        row = Members(record)
-        header = cls(
-            home=_absolute(row.text("home")),
-            system=row.text("system"),
-            client=row.text_if_any("client"),
-            projects=row.each("projects", _project),
-            members=row.each("members", _member),
-        )
+        row = read(_Header, record)
+        projects = []
+        for packed in row.projects:
+            git = packed.git
+            projects.append(PackedProject(packed.path, git.root, git.remote))
+        for member in row.members:
+            if part_of(member.role, member.name) is None:
+                raise ValueError(f"{member.name!r:.200} can't be a {member.role!r:.50}")
+        header = cls(row.home, row.system, row.client, tuple(projects), row.members)
         if header._record() != record:
             raise ValueError("it has something in it that pack does not write")
         _refuse_contradictions(header)
         return header
-
-
-def _absolute(path: str) -> str:
-    is_absolute = path.startswith("/") or is_windows(path)
-    if "\0" in path or path[:1] in "~$" or not is_absolute:
-        raise ValueError(f"{path!r:.200} is not an absolute path")
-    return path
-
-
-def _project(value: object) -> PackedProject:
-    row = Members(value)
-    git = Members(row.value("git"))
-    root, remote = git.text_if_any("root"), git.text_if_any("remote")
-    return PackedProject(_absolute(row.text("path")), root, remote)
-
-
-def _member(value: object) -> Member:
-    row = Members(value)
-    role, name = row.text("role"), row.text("name")
-    if part_of(role, name) is None:
-        raise ValueError(f"{name!r:.200} can't be a {role!r:.50}")
-    return Member(role, name, row.count("size"), row.number("mtime_ns"))
 
 
 def _refuse_contradictions(header: Header) -> None:
