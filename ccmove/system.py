@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-WINDOWS = sys.platform == "win32"
+SYSTEM = sys.platform  # linux, darwin, win32
+WINDOWS = SYSTEM == "win32"
 # Characters that a file's name can't have, or should not.
 NOT_IN_NAMES = "/\x7f" + "".join(map(chr, range(32))) + '<>:"\\|?*' * WINDOWS
-MAC = sys.platform == "darwin"
+MAC = SYSTEM == "darwin"
 
 _fcntl: Any = importlib.import_module("fcntl") if not WINDOWS else None
 # What a file system answers that has no such call; macOS knows two numbers of "not

@@ -91,6 +91,11 @@ def daemon_is_running(layout: Layout) -> bool:
     return _is_alive(record, _processes())
 
 
+def is_running(pid: int) -> bool:
+    """Whether there is such a process here."""
+    return pid in _processes()
+
+
 def desktop_app_is_running() -> bool:
     """Whether the desktop app runs: it rewrites its files from memory."""
     names = {process.name for process in _processes().values()}

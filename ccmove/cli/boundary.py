@@ -175,7 +175,7 @@ def _print(printer: Printer, answer: Answer) -> int:
             answer.show(printer)
             printer.out.flush()
     except OSError as error:
-        _give_up_on(sys.stdout)
+        give_up_on(sys.stdout)
         # Who reads a pipe may stop at any time, which Windows calls an invalid
         # argument.
         if error.errno in (errno.EPIPE, errno.EINVAL):
@@ -186,13 +186,13 @@ def _print(printer: Printer, answer: Answer) -> int:
         try:
             printer.err.write(f"ccmove: {printable(message)}\n")
         except OSError:
-            _give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
+            give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
         if not answer.is_run:
             return answer.exit_code or 1
     return answer.exit_code
 
 
-def _give_up_on(stream: TextIO | None) -> None:
+def give_up_on(stream: TextIO | None) -> None:
     """Python flushes its streams once more at the end; that must not fail again."""
     if stream is not None:
         with contextlib.suppress(OSError, ValueError):

@@ -60,6 +60,10 @@ EXAMPLES: dict[str, Rows] = {  # of each command
         ("ccmove where", "the directory with this folder's sessions"),
         ("ccmove where ~/code/new --json", "and what else is known about it"),
     ),
+    "pack": (
+        ("ccmove pack . -o app.tar.gz", "this project into a file"),
+        ("ccmove pack --all -o all.tar.gz", "every project of this home"),
+    ),
     "show": (
         ("ccmove show", "the last run in full"),
         ("ccmove show ID", "this one; ccmove backups lists the IDs"),

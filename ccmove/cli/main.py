@@ -33,6 +33,7 @@ COMMANDS = {
     "doctor": "ccmove.cli.doctor",
     "list": "ccmove.cli.listing",
     "where": "ccmove.cli.listing",
+    "pack": "ccmove.cli.pack",
     "show": "ccmove.cli.past",
     "verify": "ccmove.cli.doctor",
     "backups": "ccmove.cli.past",
@@ -52,7 +53,10 @@ WITH_VALUE = (
     "--from-file",
     "--keep",
     "--older-than",
+    "--output",
+    "-o",
     "--search",
+    "--session",
     "--sort",
 )
 

@@ -104,6 +104,19 @@ class DoctorOptions(Asked):
     search: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackOptions(Asked):
+    """Of packing; its argument is a path."""
+
+    command: str = "pack"
+    output: str | None = None
+    only: bool = False
+    session: tuple[str, ...] = ()
+    all: bool = False
+    with_secrets: bool = False
+    dry_run: bool = False
+
+
 def check_flags(options: RunOptions, given: Mapping[str, object]) -> None:
     """UsageError for a name that is no flag of these options, or not a truth."""
     of_screen = asdict(Asked())

@@ -182,6 +182,7 @@ WORK = {
     "reading": "reading the history",
     "history": "writing the history",
     "hashing": "hashing",
+    "packing": "packing",
     "projects": "looking at projects",
     "lost": "looking for lost folders",
 }

@@ -96,6 +96,11 @@ def part_of(role: str, name: str) -> Part | None:
     )
 
 
+def is_id(role: str, text: str) -> bool:
+    """Whether it can be the id of something that has no session's."""
+    return re.fullmatch(IDS[role], text) is not None
+
+
 def is_portable(name: str) -> bool:
     """Whether every system can have files of this name, and nothing reads it
     otherwise.

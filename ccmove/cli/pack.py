@@ -1,0 +1,89 @@
+"""`ccmove pack`."""
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+import click
+
+from ccmove.cli import options
+from ccmove.cli.boundary import Answer, Call, give_up_on
+from ccmove.cli.completion import known_projects
+from ccmove.cli.options import flag
+from ccmove.commands.options import PackOptions
+from ccmove.commands.pack import pack
+from ccmove.errors import CcmoveError, UsageError
+from ccmove.hints import ask, in_words
+from ccmove.report.console import Progress
+from ccmove.report.packing import show_packed
+from ccmove.run.rollback import recover
+
+
+@options.command("pack", PackOptions, *options.WITH_DETAILS)
+@options.one_word(metavar="[PATH]", shell_complete=known_projects)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write to FILE (.tar.gz, .tar or .tar.zst) [default: standard output].",
+)
+@options.dry_run
+@flag("--only", help="Pack only PATH itself, not projects nested inside it.")
+@click.option(
+    "--session",
+    multiple=True,
+    metavar="ID",
+    help="Only this session and its prompts; may be repeated.",
+)
+@flag("--all", help="Pack all projects of this home.")
+@flag("--with-secrets", help="Also pack env values, headers, passwords of MCP servers.")
+def pack_command(call: Call, asked: PackOptions) -> Answer:
+    """Pack a project into an archive for another machine.
+
+    PATH is the current folder unless it is given. ccmove unpack is the other end.
+    Claude Code may be running.
+    """
+    _check_words(asked)
+    layout = call.find_layout()
+    recover(layout, dry_run=True)  # what is half moved is not packed
+    on_stderr = call.printer.on_stderr()
+    progress = Progress(on_stderr)
+    try:
+        packed = pack(layout, asked, progress, _write_to_pipe)
+    finally:
+        progress.close()
+    show = partial(show_packed, packed)
+    return Answer(show)
+
+
+def _check_words(asked: PackOptions) -> None:
+    """UsageError for words that contradict each other, or no place for an archive."""
+    if asked.all and (asked.arguments or asked.only):
+        raise UsageError("--all takes the place of PATH and --only")
+    if asked.dry_run or asked.output is not None:
+        return
+    if asked.json:
+        what = "--json needs -o FILE: the archive goes to standard output"
+        raise UsageError(what)
+    if sys.stdout is None or sys.stdout.isatty():
+        name = "all" if asked.all else "project"
+        words = ask(asked)
+        _, command = in_words(words)
+        raise UsageError(
+            "an archive is not for a terminal", f"{command} -o {name}.tar.gz"
+        )
+
+
+def _write_to_pipe(pieces: Iterator[bytes]) -> int:
+    """Write to standard output; how many bytes."""
+    size = 0
+    for piece in pieces:
+        try:
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            give_up_on(sys.stdout)
+            what = f"the archive could not be written: {error.strerror}"
+            raise CcmoveError(what) from None
+        size += len(piece)
+    return size

@@ -1,0 +1,88 @@
+"""Packing: which projects are meant, and the archive of them."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from ccmove.claude.layout import Layout, size_of
+from ccmove.claude.state import State
+from ccmove.commands.options import PackOptions
+from ccmove.commands.paths import resolve_path, unknown
+from ccmove.errors import NothingKnownError, UsageError
+from ccmove.hints import ask, in_words
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.run.transaction import Progress
+from ccmove.transfer.gather import Packing, Wanted, gather
+from ccmove.transfer.pack import archive_of, write_file
+from ccmove.transfer.packed import Packed, summary_of
+from ccmove.transfer.tar import suffix_of
+
+TO_A_PIPE = ".tar.gz"
+Write = Callable[[Iterator[bytes]], int]  # to standard output; how many bytes
+
+
+def pack(
+    layout: Layout, options: PackOptions, progress: Progress, to_pipe: Write
+) -> Packed:
+    """Look, then write the archive, to a file or to standard output."""
+    suffix = TO_A_PIPE
+    target = None
+    if options.output is not None:
+        suffix = suffix_of(options.output)
+        target = _file(options.output)
+    path, packing = _look(layout, options, progress)
+    packed = summary_of(packing, layout, path)
+    if options.dry_run:
+        to_apply = replace(options, dry_run=False)
+        _, command = in_words(ask(to_apply))
+        return replace(packed, status="planned", apply=command)
+    tick = partial(progress, "packing")
+    pieces = archive_of(packing, suffix, tick)
+    if target is None:
+        size = to_pipe(pieces)
+        return replace(packed, size=size)
+    size = write_file(target, pieces)
+    return replace(packed, file=str(target), size=size)
+
+
+def _file(typed: str) -> Path:
+    """The file behind a link, if it is one."""
+    target = Path(os.path.realpath(typed))
+    if target.is_dir():
+        raise UsageError(f"{target} is a directory", "name a file in it")
+    return target
+
+
+def _look(
+    layout: Layout, options: PackOptions, progress: Progress
+) -> tuple[str | None, Packing]:
+    """What is to be packed of the path that was typed, real or else as it is typed."""
+    size = size_of(layout.history)
+    sessions = frozenset(options.session)
+    wanted = Wanted(PathMap(()), sessions, options.with_secrets)
+
+    def tick(done: int) -> None:
+        progress("reading", done, size)
+
+    if options.all:
+        packing = gather(layout, wanted, tick)
+        if packing is None:
+            raise NothingKnownError(f"there is no project in {layout.config_dir}")
+        return None, packing
+    typed = next(iter(options.arguments), ".")
+    spellings = resolve_path(typed)
+    for path in dict.fromkeys(spellings):
+        paths = _at_or_below(path, only=options.only)
+        of_path = replace(wanted, paths=paths)
+        packing = gather(layout, of_path, tick)
+        if packing is not None:
+            return path, packing
+    known = State(layout).known_paths()
+    raise unknown(typed, spellings[0], known)
+
+
+def _at_or_below(path: str, *, only: bool) -> PathMap:
+    alone = frozenset({path} if only else ())
+    return PathMap(((path, path),), alone=alone)

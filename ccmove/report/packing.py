@@ -1,0 +1,129 @@
+"""What is said about packing; what was left out is named."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ccmove.report.console import Line, Printer
+from ccmove.report.json import Record, to_json
+from ccmove.report.move import nothing_changed
+from ccmove.report.result import Leftover, MovedProject, Moves, Result
+from ccmove.text import plural
+from ccmove.text import readable_size as size
+from ccmove.transfer.packed import Packed, PackedAmount
+
+MOST_PROJECTS = 10  # before -v
+SECRETS = "secrets of MCP servers; --with-secrets packs them, too"
+
+
+def show_packed(packed: Packed, printer: Printer) -> None:
+    """In words; on standard error where the archive went to standard output."""
+    if packed.status == "packed" and packed.file is None:
+        printer = printer.on_stderr()
+    printer.answer(_lines(packed, printer), _record(packed))
+
+
+def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
+    """What it is, how much, what was left out, and what to do next."""
+    is_planned = packed.status == "planned"
+    verb = "Would pack" if is_planned else "Packed"
+    what = packed.path or plural(len(packed.projects), "project")
+    yield [("title", f"{verb}  "), what]
+    if packed.size is not None:
+        target = packed.file or "standard output"
+        yield [
+            ("dim", f"{'to':>{len(verb)}}  "),
+            ("bold", target),
+            f" ({size(packed.size)})",
+        ]
+    yield []
+    shown = packed.projects
+    if not printer.verbose:
+        shown = shown[:MOST_PROJECTS]
+    for project in shown:
+        if len(packed.projects) > 1:
+            yield [("bold", f"  {project.path}")]
+            yield [f"    {_amount(project)}"]
+        else:
+            yield [f"  {_amount(project)}"]
+    hidden = len(packed.projects) - len(shown)
+    if hidden:
+        yield [f"  and {hidden} more (-v)"]
+    yield from _left_out(packed)
+    for warning in packed.warnings:
+        yield []
+        yield [("note", "Note: "), warning]
+    yield []
+    if is_planned:
+        yield nothing_changed(packed.apply)
+    elif packed.file is not None:
+        command = printer.command("unpack", packed.file)
+        yield [("good", "Done."), " On the other machine: ", command]
+    else:
+        yield [("good", "Done.")]
+
+
+def _amount(project: PackedAmount) -> str:
+    """What of a project is in it, in words."""
+    words = []
+    if project.sessions:
+        words.append(f"{plural(project.sessions, 'session')} ({size(project.size)})")
+    for number, noun in ((project.prompts, "prompt"), (project.notes, "note")):
+        if number:
+            words.append(plural(number, noun))
+    if project.has_config:
+        words.append("settings")
+    return ", ".join(words) or plural(project.files, "file")
+
+
+def _left_out(packed: Packed) -> Iterator[Line]:
+    """Everything that did not go along, by its reason."""
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for row in packed.left_out:
+        by_reason[row.why].append(row.path)
+    by_reason[SECRETS] += packed.secrets
+    lines: list[Line] = []
+    for why, names in by_reason.items():
+        lines += [[f"  {name}"] for name in names]
+        if names:
+            lines.append([("dim", f"    {why}")])
+    if lines:
+        yield []
+        yield [("title", "Left out")]
+        yield from lines
+
+
+def _record(packed: Packed) -> Record:
+    """The object of `--json`: that of a run, with the file and what is in it."""
+    config = sum(project.has_config for project in packed.projects)
+    rows = [Leftover(row.path, row.why) for row in packed.left_out]
+    rows += [Leftover(what, SECRETS) for what in packed.secrets]
+    projects = []
+    for project in packed.projects:
+        path, sessions = project.path, project.sessions
+        row = MovedProject(path, path, "same", sessions, project.size, "", "")
+        projects.append(row)
+    moves: Moves = ()
+    if packed.path is not None:
+        moves = ((packed.path, packed.file or "-"),)
+    result = Result(
+        packed.status,
+        packed.config_dir,
+        moves,
+        projects=tuple(projects),
+        left_alone=tuple(rows),
+        warnings=packed.warnings,
+    )
+    counts = {
+        "transcripts": sum(project.sessions for project in packed.projects),
+        "history": sum(project.prompts for project in packed.projects),
+        "index": 0,
+        "config": config,
+        "other": packed.files,
+    }
+    archive = {
+        "file": packed.file,
+        "size": packed.size,
+        "files": packed.files,
+        "bytes": packed.total,
+    }
+    return {**to_json(result), "counts": counts, "archive": archive}

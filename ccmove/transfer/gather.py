@@ -1,0 +1,433 @@
+"""What is to be packed: one look, from which an archive can be written later.
+
+Whose each thing is says the table of owners, also in a directory that is shared. Only
+what has a role goes in; the rest is named.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from ccmove.claude.git import identity
+from ccmove.claude.layout import Layout
+from ccmove.claude.naming import is_of_downloads, names_of_downloads
+from ccmove.claude.owners import OF_ALL, Holding, Owners, listed_in, session_of
+from ccmove.claude.reading import (
+    is_there,
+    names_in,
+    open_history,
+    open_regular,
+)
+from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, State
+from ccmove.errors import NothingKnownError
+from ccmove.hints import run
+from ccmove.rewrite import config, index
+from ccmove.rewrite.history import Tick
+from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import native
+from ccmove.run.backups import all_backups, ledger_of
+from ccmove.system import SYSTEM
+from ccmove.text import plural
+from ccmove.transfer.archive import Header, PackedProject
+from ccmove.transfer.collect import NO_ROLE, Collection, LeftOut, Source
+from ccmove.transfer.prompts import Search
+from ccmove.transfer.roles import IDS, Part, is_id
+from ccmove.transfer.secrets import without_secrets
+
+HEAD = 1 << 20  # in which the transcript of an agent names its session
+_AGENT = re.compile(rf"agent-({IDS['agent']})\.jsonl")
+_SESSION_IN_LINE = re.compile(rb'"sessionId": ?"([0-9a-f-]{36})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for: the projects of these paths, or all of them."""
+
+    paths: PathMap  # each to itself; none: all there are
+    sessions: frozenset[str] = frozenset()  # only these, where there are some
+    with_secrets: bool = False
+
+    @property
+    def is_all(self) -> bool:
+        return not self.paths.moves
+
+    def covers(self, path: str) -> bool:
+        return self.is_all or self.paths.covers(path)
+
+    def project_of(self, path: str) -> str | None:
+        return path if self.covers(path) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What of one directory is one project's."""
+
+    path: str
+    holding: Holding
+    items: tuple[Item, ...]
+    # Gone paths whose sessions Claude Code shows there, too:
+    along: tuple[str, ...]
+
+    @property
+    def directory(self) -> Path:
+        return self.holding.directory.path
+
+    @property
+    def paths(self) -> set[str]:
+        return {self.path, *self.along}
+
+    def has(self, item: Item) -> bool:
+        """Whether an entry of the directory is its own, or everybody's."""
+        if item.name in OF_ALL:
+            return True
+        owner = self.holding.owner(item)
+        return owner in self.paths or (owner is None and bool(self.along))
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """An archive that can be written, and what will not be in it."""
+
+    header: Header
+    sources: dict[str, Source]  # by the names of members
+    left_out: tuple[LeftOut, ...]
+    secrets: tuple[str, ...]  # that were left out, in words
+    warnings: tuple[str, ...]
+    prompts: Search  # and what the history was then
+    history: Path
+
+
+def gather(layout: Layout, wanted: Wanted, tick: Tick = None) -> Packing | None:
+    """Look at everything that is asked for; None when nothing is known of it."""
+    state = State(layout)
+    needles = wanted.paths.needles()
+    search = Search(wanted.project_of, needles, wanted.sessions)
+    _read_history(layout, search, tick)
+    shares = list(_shares(state, wanted, search.found))
+    along = _along(shares)
+    if along:
+        search = _with_those_along(wanted, along)
+        _read_history(layout, search, tick)
+    paths = _known(state, wanted, search, shares)
+    if not paths:
+        return None
+    plans = _plans_in(layout)
+    collection = Collection(bool(plans))
+    gathering = Gathering(state, wanted, search, plans, collection)
+    gathering.add_projects(paths, shares)
+    gathering.add_what_is_elsewhere()
+    return gathering.packing(paths)
+
+
+def _known(
+    state: State, wanted: Wanted, search: Search, shares: Iterable[Share]
+) -> list[str]:
+    """The projects of which there is something."""
+    paths = set(search.found)
+    for share in shares:
+        if share.items:
+            paths.add(share.path)
+    if not wanted.sessions:
+        of_config = filter(wanted.covers, state.config_paths)
+        paths.update(of_config)
+    return sorted(paths)
+
+
+def _along(shares: Iterable[Share]) -> dict[str, str]:
+    """Gone paths, and the project that shows their sessions."""
+    along: dict[str, str] = {}
+    for share in shares:
+        for path in share.along:
+            along[path] = share.path
+    return along
+
+
+def _read_history(layout: Layout, search: Search, tick: Tick) -> None:
+    with open_history(layout.history) as (read, seen):
+        search.run(read, seen, tick)
+
+
+def _with_those_along(wanted: Wanted, along: Mapping[str, str]) -> Search:
+    """The prompts of gone paths go with the project that shows their sessions."""
+
+    def project_of(path: str) -> str | None:
+        return along.get(path) or wanted.project_of(path)
+
+    needles = [*wanted.paths.needles(), *along]
+    return Search(project_of, needles, wanted.sessions)
+
+
+def _shares(state: State, wanted: Wanted, prompts: Iterable[str]) -> Iterator[Share]:
+    """What of each directory is one of these projects', by the table of owners."""
+    for holding in _holdings(state, wanted, prompts):
+        for path in filter(wanted.covers, holding.ranked):
+            yield _share(holding, path)
+
+
+def _share(holding: Holding, path: str) -> Share:
+    along: tuple[str, ...] = ()
+    if path in holding.moving:
+        along = tuple(holding.along)
+    share = Share(path, holding, (), along)
+    items = filter(share.has, holding.directory.items)
+    return replace(share, items=tuple(items))
+
+
+def _holdings(state: State, wanted: Wanted, prompts: Iterable[str]) -> list[Holding]:
+    """The directories in which there may be something of these projects."""
+    owners = _owners(state, wanted, prompts)
+    if not wanted.is_all:
+        return owners.concerned()
+    every = state.readable(state.directory_names)
+    names = [directory.name for directory in every]
+    return [owners.of(name) for name in names if not is_of_downloads(name)]
+
+
+def _owners(state: State, wanted: Wanted, prompts: Iterable[str]) -> Owners:
+    backups = all_backups(state.layout)
+    ledger = ledger_of(state.layout, backups)
+    claims = listed_in(prompts, state.config_paths)
+    return Owners(state, ledger, wanted.paths, claims)
+
+
+@dataclass
+class Gathering:
+    """Adds project by project to a collection."""
+
+    _state: State
+    _wanted: Wanted
+    _search: Search
+    _plans: set[str]  # names of all there are
+    _collection: Collection
+    _sessions: set[str] = field(default_factory=set)  # whose transcripts are packed
+    _secrets: list[str] = field(default_factory=list)
+
+    @property
+    def _layout(self) -> Layout:
+        return self._state.layout
+
+    def add_projects(self, paths: Iterable[str], shares: Iterable[Share]) -> None:
+        """All projects, each with its shares of directories."""
+        of_path: dict[str, list[Share]] = defaultdict(list)
+        for share in shares:
+            of_path[share.path].append(share)
+        for number, path in enumerate(paths, 1):
+            self._add_project(number, path, of_path[path])
+
+    def _add_project(self, number: int, path: str, shares: list[Share]) -> None:
+        """All that is one project's, under its number."""
+        has_settings = not self._wanted.sessions
+        if has_settings:
+            self._add_config(number, path)
+        prompts = self._search.found.get(path)
+        if prompts is not None:
+            part = Part("history", number)
+            self._collection.add_prompts(part, prompts)
+        for share in shares:
+            self._add_share(number, share)
+            self._name_what_stays(share)
+
+    def add_what_is_elsewhere(self) -> None:
+        """What is kept for the packed sessions and prompts beside their projects."""
+        for session in sorted(self._sessions):
+            self._add_elsewhere("file-history", session)
+            self._add_elsewhere("tasks", session)
+        for slug in sorted(self._collection.slugs):
+            if slug in self._plans:
+                self._add_elsewhere("plan", slug)
+        for digest in sorted(self._search.pasted):
+            if is_id("paste", digest):
+                self._add_elsewhere("paste", digest)
+
+    def _add_elsewhere(self, role: str, identifier: str) -> None:
+        """These are called in archives as they are called here."""
+        part = Part(role, id=identifier)
+        path = self._layout.config_dir / part.name
+        self._collection.add(part, path)
+
+    def packing(self, paths: list[str]) -> Packing:
+        """All that was found."""
+        found = self._collection
+        missing = self._wanted.sessions - self._sessions
+        if missing:
+            what = f"there is no session {', '.join(sorted(missing))} there"
+            raise NothingKnownError(what, run("ccmove", "list", text="all projects"))
+        if self._search.unreadable:
+            lines = plural(self._search.unreadable, "line")
+            why = f"{lines} that can't be read, with a path that is packed"
+            found.leave(self._layout.history, why)
+        projects = tuple(map(_packed, paths))
+        client = ".".join(map(str, found.client)) or None
+        home = str(self._layout.home)
+        members = tuple(found.members)
+        return Packing(
+            Header(home, SYSTEM, client, projects, members),
+            found.sources,
+            tuple(found.left_out),
+            tuple(self._secrets),
+            tuple(found.warnings),
+            self._search,
+            self._layout.history,
+        )
+
+    def _add_config(self, number: int, path: str) -> None:
+        """The project's entry of the config file, without secrets."""
+        entry = self._entries.get(path)
+        if entry is None:
+            return
+        if not self._wanted.with_secrets:
+            entry, secrets = without_secrets(entry)
+            self._secrets += [f"{what} of {path}" for what in secrets]
+        data = entry.encode("utf-8", "surrogateescape")
+        part = Part("config", number)
+        self._collection.add_text(part, data)
+
+    @cached_property
+    def _entries(self) -> dict[str, str]:
+        """The entry of each path, which Windows spells with other strokes."""
+        if not self._state.config_paths or self._state.config is None:
+            return {}
+        entries = config.entries(self._state.config.text)
+        return {native(path): entry for path, entry in entries.items()}
+
+    def _add_share(self, number: int, share: Share) -> None:
+        """What of a directory is one project's."""
+        for item in share.items:
+            path = share.directory / item.name
+            if item.name == INDEX:
+                self._add_index(number, share, path)
+                continue
+            part = _part_of(number, item)
+            if not self._is_wanted(item, part, path):
+                continue
+            if part is None:
+                self._collection.leave(path, NO_ROLE)
+                continue
+            self._collection.add(part, path)
+            if part.role == "transcript":
+                self._sessions.add(part.id)
+
+    def _is_wanted(self, item: Item, part: Part | None, path: Path) -> bool:
+        """Whether it is of a session that is asked for, where some are."""
+        sessions = self._wanted.sessions
+        if not sessions:
+            return True
+        if part is not None and part.role == "agent":
+            return _session_of_agent(path) in sessions
+        return session_of(item.name) in sessions
+
+    def _add_index(self, number: int, share: Share, path: Path) -> None:
+        """The entries of its sessions, in the file's own text where that is all."""
+        document = share.holding.directory.index_file
+        if document is None:
+            self._collection.leave(path, "it can't be read")
+            return
+        try:
+            text = _index_of(share, document.text, self._wanted.sessions)
+        except NotJsonError as error:
+            self._collection.leave(path, f"it is not an index: {error}")
+            return
+        if text:
+            data = text.encode("utf-8", "surrogateescape")
+            part = Part("index", number)
+            self._collection.add_text(part, data)
+
+    def _name_what_stays(self, share: Share) -> None:
+        """What is in its directory and is nobody's, or everybody's."""
+        if self._wanted.sessions:
+            return
+        holding = share.holding
+        others = [path for path in holding.claims if path not in share.paths]
+        for item in holding.nobodys:
+            if item not in share.items:
+                why = f"nothing shows whose it is: {', '.join(holding.ranked)}"
+                path = share.directory / item.name
+                self._collection.leave(path, why)
+        names = [item.name for item in share.items]
+        if others and MEMORY in names:
+            shared = f"{share.path} shares its notes with {', '.join(sorted(others))}"
+            self._collection.warnings.append(shared)
+        for name in names_of_downloads(share.path):
+            downloads = self._layout.projects / name
+            if is_there(downloads):
+                self._collection.leave(downloads, NO_ROLE)
+
+
+def _plans_in(layout: Layout) -> set[str]:
+    names = names_in(layout.config_dir / "plans")
+    return {name.removesuffix(".md") for name in names}
+
+
+def _part_of(number: int, item: Item) -> Part | None:
+    """What an entry of a project directory is; None for what has no role."""
+    name = item.name
+    if item.is_dir and name == MEMORY:
+        return Part("memory", number)
+    if agent := _AGENT.fullmatch(name):
+        return Part("agent", number, agent[1])
+    session = session_of(name)
+    if not SESSION_ID.fullmatch(session):
+        return None
+    if item.is_dir and name == session:
+        return Part("session-folder", number, session)
+    if name == f"{session}.jsonl":
+        return Part("transcript", number, session)
+    word = name.removeprefix(f"{session}.").removesuffix(".json")
+    if name == f"{session}.{word}.json":
+        return Part("session-note", number, session, word)
+    return None
+
+
+def _session_of_agent(path: Path) -> str | None:
+    """The session that the transcript of an agent names."""
+    opened = open_regular(path)
+    if opened is None:
+        return None
+    with opened as file:
+        named = _SESSION_IN_LINE.search(file.read(HEAD))
+    return named[1].decode() if named else None
+
+
+def _index_of(share: Share, text: str, sessions: frozenset[str]) -> str:
+    """An index of what is packed: the text as it is where that is all of it, nothing
+    where there is none of it.
+    """
+    own = _sessions_in(share, text)
+    if sessions:
+        own &= sessions
+    entries = index.entries(text)
+    kept = [entry for entry in entries if entry[0] in own]
+    if not kept:
+        return ""
+    if kept == entries and _owners_of(text) <= share.paths:
+        return text
+    return index.made(kept, share.path)
+
+
+def _sessions_in(share: Share, text: str) -> set[str]:
+    """The sessions of a share, and those that its index has of it and that are gone."""
+    present = {session_of(item.name) for item in share.holding.directory.transcripts}
+    own = {session_of(item.name) for item in share.items if item.is_transcript}
+    listed = index.sessions_of(text, share.paths)
+    return own | (listed - present)
+
+
+def _owners_of(text: str) -> set[str]:
+    """The paths that an index says it is of."""
+    root = parse(text).value
+    owners = [root[key] for key in index.OWNERS if key in root]
+    return {native(str(owner)) for owner in owners}
+
+
+def _packed(path: str) -> PackedProject:
+    """With its repository, as far as its folder is one; of several the first."""
+    of_folder = identity(path)
+    roots = sorted(of_folder.roots)
+    remotes = sorted(of_folder.remotes)
+    root = roots[0] if roots else None
+    remote = remotes[0] if remotes else None
+    return PackedProject(path, root, remote)
