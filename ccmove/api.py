@@ -1,7 +1,9 @@
-"""The Python API: plan a move, do it, undo it. The command line is the same code.
+"""The Python API: where a project is kept; plan a move, do it, undo it. The command
+line is the same code.
 
-    from ccmove.api import apply, plan_move, undo
+    from ccmove.api import apply, plan_move, undo, where
 
+    print(where("/home/me/code/old").directory)
     move = plan_move("/home/me/code/old", "/home/me/code/new")  # looks, changes nothing
     print(move.preview.changes)
     done = apply(move)  # all or nothing
@@ -32,11 +34,12 @@ from ccmove.commands.paths import Pair, resolve_pair
 from ccmove.commands.where import find_project
 from ccmove.errors import UsageError
 from ccmove.hints import USUAL_COMMAND
-from ccmove.inspect.findings import Examination, examine
+from ccmove.inspect.findings import Examination as Examination
+from ccmove.inspect.findings import examine
 from ccmove.inspect.survey import Survey
 from ccmove.inspect.where import Whereabouts as Whereabouts
 from ccmove.report.json import to_json as to_json
-from ccmove.report.result import Result
+from ccmove.report.result import Result as Result
 from ccmove.run import rollback
 
 AnyPath = str | os.PathLike[str]

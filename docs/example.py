@@ -2,21 +2,21 @@
 
 import sys
 
-from ccmove.api import apply, plan_move, where
+from ccmove.api import Result, Whereabouts, apply, plan_move, where
 from ccmove.errors import CcmoveError
 
 
-def follow(old: str, new: str) -> str:
-    """Move what Claude Code keeps from OLD to NEW; the directory it is in now."""
+def follow(old: str, new: str) -> Whereabouts:
+    """Move what Claude Code keeps from OLD to NEW; where it is now."""
     if where(old).is_known:
         move = plan_move(old, new)  # looks, and changes nothing
-        done = apply(move)  # all or nothing
+        done: Result = apply(move)  # all or nothing
         print(f"to undo: ccmove undo {done.backup}")
-    return str(where(new).directory)
+    return where(new)
 
 
 if __name__ == "__main__":
     try:
-        print(follow(*sys.argv[1:3]))
+        print(follow(*sys.argv[1:3]).directory)
     except CcmoveError as error:
         sys.exit(error.message)

@@ -63,7 +63,7 @@ def test_the_object_says_what_is_there(state: StateBuilder) -> None:
         "sessions": 2,
         "bytes": sum(file.stat().st_size for file in files),
         "memory": str(handle.memory),
-        "config_key": handle.path,
+        "config_key": Path(handle.path).as_posix(),  # on Windows, too
         "trusted": True,
         "former_paths": [],
         "warnings": [],
@@ -89,8 +89,9 @@ def test_of_a_path_that_nobody_knows_it_is_what_claude_code_would_use(
 
 def test_there_need_not_be_any_state(state: StateBuilder) -> None:
     other = state.root / "nowhere"
-    done = run_ccmove("where", "--config-dir", str(other), "/a/b", state=state)
-    assert (done.exit, done.out) == (3, f"{other / 'projects' / '-a-b'}\n")
+    directory = other / "projects" / encoded_name(str(state.code))
+    done = run_ccmove("where", "--config-dir", str(other), state.code, state=state)
+    assert (done.exit, done.out) == (3, f"{directory}\n")
     assert not other.exists()
 
 
@@ -118,7 +119,7 @@ def test_who_shares_a_directory_gets_only_what_is_his(state: StateBuilder) -> No
 def long_path(state: StateBuilder) -> str:
     """One whose whole name is over the cut, and still a name that a disk can hold."""
     start = str(state.code / "a-long-name")
-    return start + "/x" * ((230 - len(start)) // 2)
+    return start + f"{os.sep}x" * ((230 - len(start)) // 2)
 
 
 def uncut(path: str) -> str:

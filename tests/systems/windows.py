@@ -28,6 +28,7 @@ PROC = (
 LINKS = "needs symbolic links, which Wine does not show as such"
 APFS = "about names on macOS"
 MUTANTS = "about the tests themselves, and the same everywhere"
+PACKAGES = "about the packages, which are the same everywhere"
 SCHEMA = "needs jsonschema, which the test bed does not have"
 
 # Not even collected: these files ask for things of POSIX as they are imported.
@@ -42,6 +43,7 @@ FILES = {
     "tests/claude/test_live.py": PROC,
     "tests/claude/test_reading.py": PROC,
     "tests/output/test_published_json.py": SCHEMA,
+    "tests/test_packaging.py": PACKAGES,
 }
 GIT = "needs git, which the test bed does not have"
 POSIX_DATA = "data of a POSIX system, whose paths name something else on Windows"
