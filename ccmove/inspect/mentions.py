@@ -18,6 +18,7 @@ from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
 from ccmove.claude.worktrees import sessions_in_worktrees
 from ccmove.errors import CcmoveError
+from ccmove.inspect.values import Value, counted, named_values, one_by_one
 from ccmove.plan.files import (
     PLACES,
     Folder,
@@ -30,7 +31,8 @@ from ccmove.plan.files import (
 from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import settings
-from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.compare import compare
+from ccmove.rewrite.jsonspan import NotJsonError, Pointer, parse
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
@@ -56,6 +58,9 @@ IN_WORKTREE = (
     "a session was in this worktree: resume it from there, "
     "or it goes on in the main checkout"
 )
+NAMES = "names the old path in "
+BY_HAND = "; edit by hand"
+TEXT = ("utf-8", "surrogateescape")
 NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
@@ -239,11 +244,11 @@ class Search:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
 
     def _mentions(
-        self, place: Place, texts: dict[Path, str], paths: PathMap
+        self, place: Place, texts: dict[Path, str], paths: Occurrences
     ) -> Iterator[LeftAlone]:
         """One row for all files of a place that name an old path."""
-        olds: list[str] = []  # the first that each line names
-        files: dict[Path, str] = {}
+        naming: dict[Path, str] = {}  # where they end, and what will be in them
+        olds: list[str] = []
         for path, text in texts.items():
             ends = ends_of(path, self.moved)
             if ends.is_relative_to(self.layout.run):
@@ -254,17 +259,22 @@ class Search:
                 names = paths.named_in(line)
                 if names:
                     olds.append(names[0])
-                    files[ends] = text
+                    naming[ends] = text
         if not olds:
             return
-        where = os.path.commonpath(files)
-        verb = "points" if len(olds) == 1 else "point"
-        what = f"{place.whose}{plural(len(olds), 'line')} still {verb} to the old path"
-        command = self._command(place, "\n".join(files.values()))
+        where = os.path.commonpath(naming)
+        whole = "\n".join(naming.values())
+        command = self._command(place, whole)
+        what = _in_values(place, whole, paths, bool(command))
+        if what is None:
+            what = plural(len(olds), "line")
+            if not command:
+                what += BY_HAND
+        elif not what:  # only text that people wrote
+            return
         if not command:
-            command = looking_for(olds[0], where, len(files) > 1)
-            what += "; edit by hand"
-        yield LeftAlone(where, what, command)
+            command = looking_for(olds[0], where, len(naming) > 1)
+        yield LeftAlone(where, f"{place.whose}{NAMES}{what}", command)
 
     def _command(self, place: Place, text: str) -> tuple[str, ...]:
         """The move that changes something in a file, where there is one."""
@@ -301,7 +311,7 @@ class Search:
             yield Place(layout.real_config_file)
         for name in State(layout).directory_names:
             notes = layout.projects / name / MEMORY
-            yield Place(notes, "Claude's notes: ")
+            yield Place(notes)
 
     def _places_of_daemon(self) -> Iterator[Place]:
         """The background daemon's own, most of which is rewritten unless it runs."""
@@ -315,24 +325,22 @@ class Search:
                 whose = "the background daemon's, stop it first: "
                 yield Place(path, whose, "", None, self.pairs)
             else:
-                yield Place(path, "the background daemon's: ")
+                yield Place(path)
 
     def _places_of_others(self) -> Iterator[Place]:
         """What is in the projects' own folders, and what the desktop app keeps."""
-        whose = "in the repo: "
         rewrite: Rewrite = settings.project_file
         for old, new, folder in self.folders:
             pairs = ((old, new),)
             rewritten = project_files(self.layout, folder)
             for path in _claude_files(self.layout, folder):
                 if path in rewritten:
-                    yield Place(path, whose, "--settings", rewrite, pairs)
+                    yield Place(path, "", "--settings", rewrite, pairs)
                 else:
-                    yield Place(path, whose)
-        whose = "a session of the desktop app: "
+                    yield Place(path)
         rewrite = settings.desktop
         for path in desktop_files(self.layout):
-            yield Place(path, whose, "--desktop", rewrite, self.pairs)
+            yield Place(path, "", "--desktop", rewrite, self.pairs)
 
     def _text(self, path: Path) -> str | None:
         """What the file will hold; None when it can't be read, or is too much."""
@@ -343,6 +351,37 @@ class Search:
         except (CcmoveError, OSError):
             return None
         return document.text if document is not None else None
+
+
+def _in_values(
+    place: Place, text: str, paths: Occurrences, has_command: bool
+) -> str | None:
+    """The values of a JSON document that name an old path, in words: first what the
+    place's command deals with, then each that has to be edited by hand; None of
+    anything else.
+    """
+    try:
+        root = parse(text)
+    except NotJsonError:
+        return None
+    changed: set[Pointer] = set()
+    if has_command and place.rewrite is not None:
+        after = place.rewrite(text, paths, NameMap(()))
+        for difference in compare(text.encode(*TEXT), after.encode(*TEXT)):
+            changed.add(difference.pointer)
+    clear: list[Pointer] = []
+    by_hand: list[Value] = []
+    for pointer, value in named_values(root, paths):
+        if has_command and (place.rewrite is None or pointer in changed):
+            clear.append(pointer)
+        else:
+            by_hand.append((pointer, value))
+    words = []
+    if clear:
+        words.append(counted(clear))
+    if by_hand:
+        words.append(one_by_one(by_hand) + BY_HAND)
+    return "; ".join(words)
 
 
 def _changes(text: str, paths: Occurrences, rewrite: Rewrite | None) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from ccmove.claude.layout import are_settings
 from ccmove.hints import Hint, in_words
+from ccmove.inspect.mentions import NAMES
+from ccmove.inspect.values import counted
 from ccmove.report.belongings import Belongings
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
@@ -20,17 +22,8 @@ MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
-    "in {} Claude still refers to the old memory folder and saved results until "
-    "/compact; /rewind can't go back past the move"
+    "in {} Claude still refers to the old memory folder: run /compact there once"
 )
-# By the name of the member that they are in:
-KINDS_OF_SETTINGS = {
-    "additionalDirectories": "additional directory",
-    "permissions": "permission rule",
-    "hooks": "hook",
-    "mcpServers": "MCP server",
-    "extraKnownMarketplaces": "marketplace",
-}
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -151,25 +144,10 @@ def _settings(belongings: Belongings) -> list[str]:
 
 def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
     """What is rewritten in each file that people write themselves."""
-    files: dict[str, Counter[str]] = defaultdict(Counter)
-    for change in changes:
-        if not are_settings([change.file]):
-            continue
-        kind = _kind_of_setting(change.pointer)
-        numbers = files[change.ends]
-        numbers[kind] += 1
-    for file, numbers in files.items():
-        kinds = numbers.items()
-        words = [plural(number, kind) for kind, number in kinds]
-        settings = ", ".join(words)
-        yield [f"  {settings} in {file}"]
-
-
-def _kind_of_setting(pointer: str) -> str:
-    for name, noun in KINDS_OF_SETTINGS.items():
-        if f"/{name}/" in pointer:
-            return noun
-    return "setting"
+    settings = [change for change in changes if are_settings([change.file])]
+    for rows in by_document(settings):
+        names = map(_names, rows)
+        yield [f"  {counted(names)} in {rows[0].ends}"]
 
 
 def _each_project(result: Result) -> Iterator[Line]:
@@ -190,7 +168,7 @@ def _each_project(result: Result) -> Iterator[Line]:
 
 
 def _short_name(path: str, result: Result) -> str:
-    """Of a project below the one folder that is moved: its path in there."""
+    """Of what is in the one folder that is moved: its path in there."""
     if len(result.moves) != 1:
         return path
     _, new = result.moves[0]
@@ -266,13 +244,16 @@ def _label(change: Change) -> str:
     """
     if not change.pointer.startswith("/"):
         return change.pointer
-    names = [
-        name.replace("~1", "/").replace("~0", "~")
-        for name in change.pointer.split("/")[1:]
-    ]
+    names = _names(change)
     if change.is_key:
         return f"{'.'.join(names[:-1])} (key)"
     return ".".join(names)
+
+
+def _names(change: Change) -> list[str]:
+    """The names that lead to a value of a JSON document."""
+    _, *names = change.pointer.split("/")
+    return [name.replace("~1", "/").replace("~0", "~") for name in names]
 
 
 def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
@@ -312,7 +293,8 @@ def _still_to_do(result: Result) -> Iterator[Line]:
     """What needs a hand, each with its command on a line of its own."""
     for command, rows in result.to_do().items():
         for row in rows:
-            yield from _about(row.file, row.what)
+            joint = " " if row.what.startswith(NAMES) else ": "
+            yield [f"  {_short_name(row.file, result)}{joint}{row.what}"]
         lead = "    "
         if result.status == "planned" and "--settings" in command.split():
             lead += "add --settings: "
@@ -321,7 +303,7 @@ def _still_to_do(result: Result) -> Iterator[Line]:
 
 def _notes(result: Result) -> Iterator[Line]:
     notes = list(result.warnings)
-    if result.remembering:
+    if result.remembering and result.belongings.notes:
         notes.append(REMEMBERED.format(plural(result.remembering, "session")))
     if notes:
         yield []

@@ -311,19 +311,24 @@ def test_a_remote_is_known_however_it_is_spelled(ready: StateBuilder, url: str) 
     assert [c["path"] for c in found[0]["candidates"]] == [str(ready.code / "new")]
 
 
-@pytest.mark.parametrize(("version", "is_said"), [("2.1.326", True), ("2.1.92", False)])
-def test_what_a_resumed_session_still_believes_is_said_where_it_does(
-    state: StateBuilder, version: str, is_said: bool
+@pytest.mark.parametrize(
+    ("version", "has_notes", "is_said"),
+    [("2.1.326", True, True), ("2.1.326", False, False), ("2.1.92", True, False)],
+)
+def test_what_a_resumed_session_still_believes_is_said_where_it_matters(
+    state: StateBuilder, version: str, has_notes: bool, is_said: bool
 ) -> None:
     """Newer clients repeat the recorded system prompt, which names the old memory
     folder.
     """
-    project = state.project("old", sessions=1)
+    memory = {"MEMORY.md": "- tea\n"} if has_notes else {}
+    project = state.project("old", sessions=1, memory=memory)
     new = state.code / "new"
     new.mkdir()
     [transcript] = project.transcripts
     record = {"type": "user", "cwd": project.path, "version": version}
     transcript.write_text(json.dumps(record, separators=(",", ":")) + "\n")
-    done = run_ccmove(project.path, new, state=state)
-    assert done.exit == 0
-    assert ("in 1 session Claude still" in " ".join(done.out.split())) == is_said
+    for arguments in (["-n"], []):
+        done = run_ccmove(*arguments, project.path, new, state=state)
+        assert done.exit == 0
+        assert ("in 1 session Claude still" in done.out) == is_said

@@ -41,7 +41,7 @@ def test_what_needs_a_hand_is_said_without_v_and_each_command_works_as_it_stands
     lines = [line.strip() for line in done.out.splitlines()]
     at = lines.index("Still to do")
     assert f"ccmove --settings {old} {new}" in lines[at:]
-    assert "in the repo: 1 line still points to the old path" in lines[at:]
+    assert ".mcp.json names the old path in MCP server db, command" in lines[at:]
     assert f"grep -rnF {old} {state.config_dir / 'agents'}" in lines[at:]
     (repair,) = [line for line in lines[at:] if line.startswith("git -C ")]
     git(new, *repair.split()[3:])

@@ -42,11 +42,14 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
         "x": [old.path],
     }
     files = {
-        root / "settings.json": (stringify(hooks, 2).decode(), "2 lines"),
+        root / "settings.json": (
+            stringify(hooks, 2).decode(),
+            "1 hook, 1 setting",
+        ),
         root / "CLAUDE.md": (f"# Me\n\nsee {old.path}.\n", "1 line"),
         root / "agents" / "a.md": (f"{old.path}/x\n" * 5, "5 lines"),
         root / "hooks" / "run.sh": (f"cd '{old.path}'\n", "1 line"),
-        root / "plugins" / "blocklist.json": (f'{{"a": "{old.path}/m"}}', "1 line"),
+        root / "plugins" / "blocklist.json": (f'{{"a": "{old.path}/m"}}', "setting a"),
     }
     for path, (text, _) in files.items():
         written(path, text)
@@ -62,7 +65,7 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
     bench.cycle(expected, old.path, new)
     assert set(rows) == {str(state.projects), str(root / "rules"), *map(str, files)}
     for path, (_, number) in {**files, root / "rules": ("", "2 lines")}.items():
-        assert rows[str(path)]["what"].startswith(f"{number} still point")
+        assert rows[str(path)]["what"].startswith(f"names the old path in {number}")
         in_directory = path.name == "rules"
         hint = look_for(old.path, path, in_directory=in_directory)
         if path.name == "settings.json":
@@ -81,10 +84,10 @@ def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) 
     new = state.home / "work" / "new"
     new.mkdir(parents=True)
     texts = {
-        "agents": ("@~/work/old/STYLE.md\n$HOME/work/old-2\n", "1 line still points"),
+        "agents": ("@~/work/old/STYLE.md\n$HOME/work/old-2\n", "in 1 line;"),
         "rules": (
             "see $HOME/work/old.\ncd ${HOME}/work/old/x\n",
-            "2 lines still point",
+            "in 2 lines;",
         ),
         "hooks": (
             "~/work/old-2 ~/work/older $HOMER/work/old ~root/work/old x~/work/old\n",
@@ -101,7 +104,7 @@ def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) 
     for name in seen:
         assert texts[name][1] in rows[str(files[name])]["what"]
     assert rows[str(files["agents"])]["hint"] == look_for(tilde, files["agents"])
-    assert "1 line" in rows[str(state.config_file)]["what"]
+    assert "MCP server s, args of" in rows[str(state.config_file)]["what"]
 
 
 def test_what_is_kept_by_session_or_too_large_is_counted_in_one_line(
@@ -148,18 +151,46 @@ def test_a_session_that_does_not_say_whose_it_is_in_8_mb_is_named(bench: Bench) 
     assert rows[str(file)]["hint"] == command_line(("ls", "-l", str(file)))
 
 
-def test_values_of_other_projects_that_may_mean_something_else(bench: Bench) -> None:
+def test_values_that_may_mean_something_else_are_named_one_by_one(bench: Bench) -> None:
     state, old, new = ready(bench)
     other = state.project("other", sessions=1)
     config = state.config()
-    config["projects"][other.path]["mcpServers"] = {
-        "s": {"args": [f"--root={old.path}?x", f"--root={old.path}"]}
-    }
-    config["projects"][other.path]["additionalDirectories"] = [f"host:{old.path}"]
+    unclear = {"DB": f"host:{old.path}", "OK": f"{old.path}/x", "NO": f"{old.path}-x"}
+    config["projects"][old.path]["mcpServers"] = {"db": {"env": unclear}}
+    servers = {"s": {"args": [f"--root={old.path}?x", f"--root={old.path}"]}}
+    entry = config["projects"][other.path]
+    entry["mcpServers"] = servers
+    entry["additionalDirectories"] = [f"host:{old.path}"]
+    entry["history"] = [{"display": f"what is in {old.path}?"}]
     state.write_config(config)
     row = left(bench, old.path, new)[str(state.config_file)]
-    assert row["what"] == "2 lines still point to the old path; edit by hand"
+    assert row["what"] == (
+        f"names the old path in MCP server db, env DB of {new}; "
+        f"MCP server s, args of {other.path}; "
+        f"additional directory host:{old.path} of {other.path}; edit by hand"
+    )
     assert row["hint"] == look_for(old.path, state.config_file)
+
+
+def test_what_settings_rewrites_is_counted_and_what_it_leaves_is_named(
+    bench: Bench,
+) -> None:
+    _, old, new = ready(bench)
+    rules = [f"Read(/{old.path}/{name}/**)" for name in "abc"]
+    allow = [*rules, f"Bash(ssh host:{old.path})"]
+    settings = {"permissions": {"allow": allow}, "hooks": {"Stop": [old.path]}}
+    file = written(new / ".claude" / "settings.json", json.dumps(settings))
+    row = left(bench, old.path, new)[str(file)]
+    assert row["what"] == (
+        "names the old path in 3 permission rules, 1 hook; "
+        f"permission rule Bash(ssh host:{old.path}); edit by hand"
+    )
+    assert row["hint"] == f"ccmove --settings {old.path} {new}"
+    rest = left(bench, "--settings", old.path, new)[str(file)]
+    assert rest["what"].endswith(
+        f"in permission rule Bash(ssh host:{old.path}); edit by hand"
+    )
+    assert rest["hint"] == look_for(old.path, file)
 
 
 def test_files_in_the_repo_are_named_with_what_rewrites_them(bench: Bench) -> None:
@@ -187,7 +218,8 @@ def test_what_project_files_can_not_rewrite_is_still_named(bench: Bench) -> None
     text = stringify({"a": f"{old.path}/x", "b": says, "c": says}).decode()
     file = written(new / ".claude" / "settings.json", text)
     rows = left(bench, "--settings", old.path, new)
-    assert rows[str(file)]["what"].startswith("in the repo: 1 line still points")
+    what = "names the old path in setting b; setting c; edit by hand"
+    assert rows[str(file)]["what"] == what
     assert rows[str(file)]["hint"].startswith(("grep ", "findstr "))
 
 

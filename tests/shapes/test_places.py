@@ -76,7 +76,7 @@ def test_plugins_installed_for_the_project_follow(bench: Bench) -> None:
     )
     moved = bench.cycle(expected, old.path, new)
     (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert left["what"].startswith("1 line still points to the old path")
+    assert "setting plugins.lint@market.1.resolvedVersion; edit" in left["what"]
 
 
 def job(state: StateBuilder, handle: ProjectHandle) -> Path:

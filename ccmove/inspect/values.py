@@ -1,0 +1,127 @@
+"""Values of settings in the words of people: which of them name a moved path."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from ccmove.rewrite.jsonspan import Node, Pointer
+from ccmove.rewrite.occurrences import TEXTS
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.text import plural
+
+SERVERS, MCP_SERVER = "mcpServers", "MCP server"
+# By the name of the member that they are in:
+KINDS = {
+    "additionalDirectories": "additional directory",
+    "permissions": "permission rule",
+    "allowedTools": "allowed tool",
+    "deniedTools": "denied tool",
+    "disallowedTools": "denied tool",
+    "hooks": "hook",
+    "extraKnownMarketplaces": "marketplace",
+    SERVERS: MCP_SERVER,
+}
+SETTING = "setting"  # anything else
+MOST_BY_HAND = 5  # that are named one by one
+
+Value = tuple[Pointer, str]  # where it is, and what it says
+
+
+def named_values(node: Node, paths: PathMap, at: Pointer = ()) -> Iterator[Value]:
+    """The values that name an old path, but for text that people or models wrote; a
+    name of a member counts as one.
+    """
+    if not paths.named_in(node.raw):
+        return
+    below = _below(node)
+    if not below:
+        yield at, str(node.value)
+    for token, item in below.items():
+        if token in TEXTS:
+            continue
+        name = str(token)
+        if paths.named_in(name):
+            yield (*at, token), name
+        yield from named_values(item, paths, (*at, token))
+
+
+def _below(node: Node) -> dict[str | int, Node]:
+    below: dict[str | int, Node] = {}
+    if node.kind == "{":
+        below.update(node.members())
+    else:
+        below.update(enumerate(node.items))
+    return below
+
+
+def counted(pointers: Iterable[Sequence[object]]) -> str:
+    """How many of each kind; of MCP servers each value has a name."""
+    kinds: list[str] = []
+    servers: list[str] = []
+    for pointer in pointers:
+        names = list(map(str, pointer))
+        kind = kind_of(names)
+        if kind == MCP_SERVER:
+            server = _of_server(names)
+            servers.append(server)
+        else:
+            kinds.append(kind)
+    words = [_in_numbers(kinds), *dict.fromkeys(servers)]
+    return "; ".join(filter(None, words))
+
+
+def _in_numbers(nouns: Iterable[str]) -> str:
+    numbers = Counter(nouns)
+    return ", ".join(plural(number, noun) for noun, number in numbers.items())
+
+
+def one_by_one(values: Iterable[Value]) -> str:
+    """Each value by itself, for who has to find it."""
+    described: dict[str, None] = {}
+    for pointer, text in values:
+        names = list(map(str, pointer))
+        words = _described(names, text)
+        described[words] = None
+    shown = list(described)
+    hidden = len(shown) - MOST_BY_HAND
+    if hidden > 0:
+        shown[MOST_BY_HAND:] = [f"and {hidden} more"]
+    return "; ".join(shown)
+
+
+def kind_of(names: Sequence[str]) -> str:
+    """What a value of a settings file is, by the names that lead to it."""
+    for name, noun in KINDS.items():
+        if name in names[:-1]:
+            return noun
+    return SETTING
+
+
+def _described(names: Sequence[str], text: str) -> str:
+    """The kind of a value and what it says, or where there is no kind its name."""
+    kind = kind_of(names)
+    if kind == MCP_SERVER:
+        return _of_server(names)
+    if kind == SETTING:
+        return f"{kind} {'.'.join(names)}"
+    return f"{kind} {text}{_of_project(names)}"
+
+
+def _of_server(names: Sequence[str]) -> str:
+    """Such as `MCP server db, env DB`."""
+    place = names.index(SERVERS)
+    server, *members = names[place + 1 :]
+    words = f"{MCP_SERVER} {server}"
+    if members:
+        words += f", {' '.join(_without_numbers(members))}"
+    return words + _of_project(names)
+
+
+def _without_numbers(names: Sequence[str]) -> list[str]:
+    """`args`, not which of them."""
+    return [name for name in names if not name.isdigit()]
+
+
+def _of_project(names: Sequence[str]) -> str:
+    """Whose value it is, in the config file."""
+    is_of_project = names[0] == "projects" and len(names) > 1
+    return f" of {names[1]}" if is_of_project else ""
