@@ -109,7 +109,8 @@ def _choose(
     folders = list(first.pair)
     if len(best) > 1:
         folders = [new or first.old]
-    paths.refuse_live(call.find_layout(), folders, asked)
+    if not asked.dry_run:  # which tells it with its plan
+        paths.refuse_live(call.find_layout(), folders, asked)
     return _ask(best, new, screen)
 
 

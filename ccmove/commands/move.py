@@ -10,8 +10,14 @@ from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, RunOptions
-from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import CcmoveError, NothingKnownError, UsageError, describe
+from ccmove.commands.paths import Pair, Running, resolve_pair
+from ccmove.errors import (
+    CcmoveError,
+    NothingKnownError,
+    RefusedError,
+    UsageError,
+    describe,
+)
 from ccmove.hints import ask, in_words, run
 from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
@@ -86,7 +92,7 @@ def move(
     named: list[str] = []
     for pair in pairs:
         named += (*pair.real, *pair.typed)
-    warnings = paths.refuse_live(layout, named, options)
+    running = paths.refuse_live(layout, named, options)
     request = Request(
         paths.known_moves(layout, pairs),
         folders=tuple((pair.old, pair.new) for pair in pairs),
@@ -103,7 +109,7 @@ def move(
         _refuse_unknown(layout, pairs, plan, options)
         return replace(plan, options=options.to_make_again())
 
-    said = Said(tuple(warnings), rolled_back, request.on_disk)
+    said = Said(running, rolled_back, request.on_disk)
     result = carry_out(layout, make_plan, options, said, progress)
     if options.dry_run:
         return _with_settings_at_once(result, options)
@@ -164,11 +170,14 @@ def _paths_of_data(plan: Plan) -> set[str]:
     return data
 
 
+NOBODY = Running()
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What there is to say before a plan is made."""
 
-    warnings: tuple[str, ...] = ()
+    running: Running = NOBODY
     rolled_back: str | None = None
     pairs: Moves = ()  # what is moved, as the system spells it
 
@@ -193,12 +202,13 @@ def carry_out(
         preview = preview_of(plan, layout)
         mentioned = _mentions(layout, plan, before.pairs, plan)
         _, apply = in_words(ask(replace(options, dry_run=False)))
-        return replace(
+        preview = replace(
             preview,
-            warnings=before.warnings + preview.warnings,
+            warnings=before.running.warnings + preview.warnings,
             left_alone=preview.left_alone + mentioned,
             apply=apply,
         )
+        return _if_refused(preview, before.running.refusal)
     done = run_plan(
         layout, make_plan, make_report, full=options.hash, progress=progress
     )
@@ -213,6 +223,20 @@ def carry_out(
     return result
 
 
+def _if_refused(preview: Result, refusal: RefusedError | None) -> Result:
+    """The plan of a run that would be refused, and why."""
+    if refusal is None:
+        return preview
+    return replace(
+        preview,
+        status=refusal.status,
+        exit_code=refusal.exit_code,
+        error=refusal.message,
+        hints=tuple(map(in_words, refusal.hints)),
+        details=refusal.details,
+    )
+
+
 def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
     preview = preview_of(outcome.plan, layout)
     mentioned = _mentions(layout, outcome.plan, before.pairs)
@@ -220,7 +244,7 @@ def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
         preview,
         status="undone" if preview.is_undo else "moved",
         backup=outcome.identifier,
-        warnings=before.warnings + preview.warnings,
+        warnings=before.running.warnings + preview.warnings,
         left_alone=preview.left_alone + mentioned,
         rolled_back=before.rolled_back or outcome.rolled_back,
     )

@@ -297,9 +297,16 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list[str]:
-    """Refuse while a client runs in one of these folders;
-    where that is allowed, say it.
+class Running(NamedTuple):
+    """What is to be said of clients that run in the folders of a move."""
+
+    warnings: tuple[str, ...] = ()
+    refusal: RefusedError | None = None  # of the move itself, told by its preview
+
+
+def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> Running:
+    """Refuse while a client runs in one of these folders; where that is allowed, say
+    it.
     """
     lines = []
     may_be_over = True
@@ -307,15 +314,17 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list
         lines.append(_who_runs(session))
         may_be_over = may_be_over and session.is_elsewhere
     if options.allow_live or not lines:
-        return lines
-    hints = [again("exit it (/exit), then")]
+        return Running(tuple(lines))
+    itself = replace(options, dry_run=False)
+    hints = [ask(itself, "exit it (/exit), then")]
     if may_be_over:
         allowed = replace(options, allow_live=True)
         hints.append(ask(allowed, "only if it is not running any more"))
-    if options.dry_run:
-        lines.append("the move will be refused until it is gone")
     first, *details = lines
-    raise RefusedError(first, *hints, details=details)
+    if not options.dry_run:
+        raise RefusedError(first, *hints, details=details)
+    what = f"the {options.name or 'move'} itself would be refused: {first}"
+    return Running(refusal=RefusedError(what, *hints, details=details))
 
 
 def _who_runs(session: LiveSession) -> str:

@@ -68,7 +68,7 @@ def _undo(
     named: list[str] = []
     for move in manifest.moves:
         named += move
-    warnings = refuse_live(layout, named, options)
+    running = refuse_live(layout, named, options)
     merge = options.merge
     tick = reading(layout, progress)
 
@@ -78,7 +78,7 @@ def _undo(
             seen = to_undo(layout, manifest.id)
         return plan_undo(layout, *seen, merge=merge, tick=tick)
 
-    said = Said(tuple(warnings), rolled_back)
+    said = Said(running, rolled_back)
     result = carry_out(layout, make_plan, options, said, progress)
     return replace(result, move_again=move_again(layout, manifest))
 

@@ -267,14 +267,11 @@ class Search:
         command = self._command(place, whole)
         what = _in_values(place, whole, paths, bool(command))
         if what is None:
-            what = plural(len(olds), "line")
-            if not command:
-                what += BY_HAND
-        elif not what:  # only text that people wrote
-            return
+            what = plural(len(olds), "line") + ("" if command else BY_HAND)
         if not command:
             command = looking_for(olds[0], where, len(naming) > 1)
-        yield LeftAlone(where, f"{place.whose}{NAMES}{what}", command)
+        if what:  # else only text that people wrote names it
+            yield LeftAlone(where, f"{place.whose}{NAMES}{what}", command)
 
     def _command(self, place: Place, text: str) -> tuple[str, ...]:
         """The move that changes something in a file, where there is one."""

@@ -30,10 +30,15 @@ def show_result(result: Result, printer: Printer) -> None:
     """Print one result, or what went wrong; the most important line is the last."""
     if printer.as_json:
         printer.json(to_json(result))
-    elif result.error is None:
-        printer.say(*result_lines(result, printer))
-    else:
-        printer.on_stderr().lines(_failure(result, result.error))
+        return
+    error = result.error
+    if error is None or result.is_planned:
+        lines = result_lines(result, printer)
+        printer.say(*lines)
+    if error is not None:
+        printer.out.flush()  # the plan comes before what is in its way
+        lines = _failure(result, error)
+        printer.on_stderr().lines(lines)
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
@@ -62,7 +67,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         if not result.rolled_back:
             yield [("good", "Nothing to roll back:"), " no run was interrupted."]
         return
-    is_planned = result.status == "planned"
+    is_planned = result.is_planned
     yield from _heading(result, is_planned)
     yield from _summary(result, is_planned)
     if printer.verbose:
@@ -296,7 +301,7 @@ def _still_to_do(result: Result) -> Iterator[Line]:
             joint = " " if row.what.startswith(NAMES) else ": "
             yield [f"  {_short_name(row.file, result)}{joint}{row.what}"]
         lead = "    "
-        if result.status == "planned" and "--settings" in command.split():
+        if result.is_planned and "--settings" in command.split():
             lead += "add --settings: "
         yield [lead, ("command", command)]
 
@@ -313,7 +318,9 @@ def _notes(result: Result) -> Iterator[Line]:
 
 def _how_it_ended(result: Result, printer: Printer) -> Line:
     """With the way back: an undo is not undone, the move is made again."""
-    if result.status == "planned":
+    if result.error is not None:
+        return nothing_changed(None)
+    if result.is_planned:
         return nothing_changed(result.apply)
     if result.backup is None:
         return [("good", "Nothing had to be changed.")]

@@ -113,6 +113,11 @@ class Result:
         return are_settings(change.file for change in self.changes)
 
     @property
+    def is_planned(self) -> bool:
+        """Whether nothing was done yet, be it refused or not."""
+        return self.apply is not None
+
+    @property
     def harmless(self) -> list[Leftover]:
         return [row for row in self.left_alone if not row.command]
 
