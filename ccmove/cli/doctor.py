@@ -152,10 +152,9 @@ def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
         old = finding.subject
         pair = Pair(old, new, old)
         asked = MoveOptions(arguments=(old, new), dry_run=True)
-        try:
-            move(layout, [pair], asked)
-        except RefusedError as error:
-            notes.append(f"{error.message}: {call.printer.typed(old, new)}")
+        why = _refusal(layout, pair, asked)
+        if why is not None:
+            notes.append(f"{why}: {call.printer.typed(old, new)}")
         else:
             pairs.append(pair)
             subjects -= at_or_below(old, subjects)
@@ -166,6 +165,14 @@ def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
         finding for finding in examination.findings if finding.subject in subjects
     )
     return Repair(layout.config_dir, left, result, notes=tuple(notes))
+
+
+def _refusal(layout: Layout, pair: Pair, asked: MoveOptions) -> str | None:
+    """Why a move would be refused; None where it can be made."""
+    try:
+        return move(layout, [pair], asked).error
+    except RefusedError as error:
+        return error.message
 
 
 def _ask(lost: list[Finding], screen: Printer) -> Choices:

@@ -323,7 +323,7 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> Runn
     first, *details = lines
     if not options.dry_run:
         raise RefusedError(first, *hints, details=details)
-    what = f"the {options.name or 'move'} itself would be refused: {first}"
+    what = f"the {options.command or 'move'} itself would be refused: {first}"
     return Running(refusal=RefusedError(what, *hints, details=details))
 
 

@@ -152,30 +152,69 @@ def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
 
 
 def _lost(finder: Finder, split: dict[str, set[str]]) -> Iterator[Finding]:
-    """One for each lost project; it moves with one around it that has a better place.
+    """One for each lost project, or for the folder that was moved with several of them;
+    one moves with another around it that has a better place.
 
     `split` are sessions with different files, and where: they can't be merged.
     """
-    for path, project in finder.lost.items():
-        candidates = finder.homes[path]
-        along = None
-        if all(candidate.confidence == "possible" for candidate in candidates):
-            along = _found_around(finder, path)
+    for path, candidates in finder.homes.items():
         for candidate in candidates:
-            _say_how(candidate, project, finder.survey.layout, split)
-        places = [candidate.path for candidate in candidates]
-        look = ""
-        if not candidates and along is None:
-            look = _look_further(finder, path)
-        yield Finding(
-            _kind(finder.survey, project),
-            path,
-            described(project),
-            look,
-            names=(*project.directories, *places),
-            candidates=candidates if along is None else (),
-            along=along,
-        )
+            _say_how(finder, path, candidate, split)
+    for path in finder.parents:
+        yield _parent(finder, path)
+    unfound: list[Finding] = []
+    for finding in _of_projects(finder):
+        if finding.candidates or finding.along:
+            yield finding
+        else:
+            unfound.append(finding)
+    subjects = [finding.subject for finding in unfound]
+    look = _look_further(finder, subjects)
+    for finding in unfound:
+        yield replace(finding, command=look)
+
+
+def _of_projects(finder: Finder) -> Iterator[Finding]:
+    """Of each that did not move with a folder around it."""
+    parents = set(finder.parents)
+    for path in finder.lost:
+        if parents.isdisjoint(ancestors(path)):
+            yield _of_project(finder, path, _found_around(finder, path))
+
+
+def _of_project(finder: Finder, path: str, along: str | None) -> Finding:
+    """Of one that is lost, and may move together with another."""
+    project = finder.lost[path]
+    candidates = finder.homes[path]
+    places = [candidate.path for candidate in candidates]
+    return Finding(
+        _kind(finder.survey, project),
+        path,
+        described(project),
+        names=(*project.directories, *places),
+        candidates=() if along else candidates,
+        along=along,
+    )
+
+
+def _parent(finder: Finder, path: str) -> Finding:
+    """Of a folder that is gone and was moved with the lost projects in it."""
+    projects = finder.at_or_below(path)
+    candidates = finder.homes[path]
+    names = [candidate.path for candidate in candidates]
+    sessions = 0
+    for project in projects:
+        names += (str(project.path), *project.directories)
+        sessions += project.sessions
+    number = plural(len(projects), "project")
+    what = f"{number}, {plural(sessions, 'session')}"
+    return Finding(
+        "orphan",
+        path,
+        what,
+        names=tuple(names),
+        candidates=candidates,
+    )
 
 
 def _kind(survey: Survey, project: Project) -> str:
@@ -185,7 +224,11 @@ def _kind(survey: Survey, project: Project) -> str:
 
 
 def _found_around(finder: Finder, path: str) -> str | None:
-    """The nearest lost project around this one for which there is a place."""
+    """The nearest lost project around this one for which there is a place, if this one
+    has none of its own.
+    """
+    if any(place.confidence != "possible" for place in finder.homes[path]):
+        return None
     for folder in ancestors(os.path.dirname(path)):
         if finder.homes.get(folder):
             return folder
@@ -193,37 +236,47 @@ def _found_around(finder: Finder, path: str) -> str | None:
 
 
 def _say_how(
+    finder: Finder,
+    path: str,
     candidate: Candidate,
-    project: Project,
-    layout: Layout,
     split: dict[str, set[str]],
 ) -> None:
     """Give a candidate its command: the move, or where a session went on in both, what
     shows that.
     """
-    both = {encode(candidate.path), *project.directories}
-    sessions = []
-    for session, names in split.items():
-        if len(both & names) > 1:
-            sessions.append(session)
-    candidate.command = layout.command(str(project.path), candidate.path)
+    layout = finder.survey.layout
+    both = _directories_of_both(finder, path, candidate.path)
+    sessions = [session for session in split if len(both & split[session]) > 1]
+    candidate.command = layout.command(path, candidate.path)
     if sessions:
         candidate.against.append("a session went on in both")
         candidate.command = layout.command("doctor", *sessions)
 
 
-def _look_further(finder: Finder, path: str) -> str:
-    """The search that was not made yet; one that looked nowhere looks nearby first."""
+def _directories_of_both(finder: Finder, path: str, new: str) -> set[str]:
+    names: set[str] = set()
+    for project in finder.at_or_below(path):
+        tail = str(project.path)[len(path) :]
+        names |= {encode(new + tail), *project.directories}
+    return names
+
+
+def _look_further(finder: Finder, paths: list[str]) -> str:
+    """The search that was not made yet; one that looked nowhere looks nearby first. For
+    several projects it is one.
+    """
+    subject = [] if len(paths) > 1 else paths
     layout = finder.survey.layout
     home = str(layout.home)
     if finder.roots is None:
-        return layout.command("doctor", path)
+        return layout.command("doctor", *subject)
     if home in finder.roots:
         return ""
-    words = []
+    words = ["doctor"]
     for root in (*finder.roots, home):
         words += ["--search", root]
-    return layout.command("doctor", *words, path)
+    words += subject
+    return layout.command(*words)
 
 
 def _own(survey: Survey) -> Iterator[Finding]:
@@ -270,6 +323,7 @@ def _still_to_do(survey: Survey) -> Iterator[Finding]:
         what = describe(error)
         yield _unreadable(str(layout.config_dir), what)
         return
+    rows.sort(key=lambda row: row.command)
     for row in rows:
         fix = command_line(row.command)
         program, *words = row.command

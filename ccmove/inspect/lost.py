@@ -13,11 +13,12 @@ project was in use is proof enough.
 import difflib
 import os
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache, cached_property
+from itertools import takewhile
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
@@ -30,6 +31,8 @@ from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
 MOST_ASKED = 200  # checkouts of which git is asked
+MOST_PARENTS = 20  # folders that are gone with several projects
+MOST_LOOKED_AT = 5000  # folders that may be one of them
 SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
@@ -96,6 +99,13 @@ class Surroundings:
         self.inside: dict[str, set[str]] = defaultdict(set)  # folder -> folders in it
         self.gone_from: dict[str, set[str]] = defaultdict(set)
 
+    @property
+    def folders(self) -> list[str]:
+        folders: list[str] = []
+        for inside in self.inside.values():
+            folders += sorted(inside)
+        return folders
+
     def look_near(self, path: str) -> None:
         """Look where a lost project was, and in the folder above that."""
         near, gone = nearest_folder(path)
@@ -150,12 +160,16 @@ class Finder:
             for folder in ancestors(path):
                 self._lost_in[compared(folder)].append(path)
         self.homes: dict[str, tuple[Candidate, ...]] = {}
+        # Folders with several lost projects in them, each moved as a whole:
+        self.parents: list[str] = []
         self._find_homes()
 
     def _find_homes(self) -> None:
         for number, path in enumerate(self.lost):  # sorted: those around come before
             self.survey.tick("lost", number, len(self.lost))
             self.homes[path] = self.candidates(path)
+        if self.roots is not None:
+            self._find_parents()
         self._doubt_rivals()
 
     def _look_around(self, roots: Iterable[str]) -> None:
@@ -164,6 +178,46 @@ class Finder:
             self._around.look_in(root, SEARCH_DEPTH)
         for path in self.lost:
             self._around.look_near(path)
+
+    def _find_parents(self) -> None:
+        """The outermost folders that are gone, are no projects and were moved with all
+        lost projects in them.
+        """
+        for path in self._with_several()[:MOST_PARENTS]:
+            around = ancestors(path)
+            is_inner = any(parent in around for parent in self.parents)
+            if path in self.lost or is_inner:
+                continue
+            places = self.candidates(path)
+            if places and self._is_moved_whole(path, places[0]):
+                self.parents.append(path)
+                self.homes[path] = places
+
+    def _with_several(self) -> list[str]:
+        """The folders that are gone with several lost projects in them."""
+        numbers: Counter[str] = Counter()
+        for path in self.lost:
+            near, _ = nearest_folder(path)
+            above = ancestors(os.path.dirname(path))
+            numbers.update(takewhile(near.__ne__, above))
+        return sorted(folder for folder in numbers if numbers[folder] > 1)
+
+    def _is_moved_whole(self, path: str, place: Candidate) -> bool:
+        """Whether each lost project in it is at that place, or nothing says where; then
+        it is as sure as they are.
+        """
+        is_proven = True
+        for project in self.at_or_below(path):
+            old = str(project.path)
+            best = next(iter(self.homes[old]), None)
+            if best is None or best.confidence == "possible":
+                is_proven = False
+            elif best.path != place.path + old[len(path) :]:
+                return False
+            elif best.confidence != "certain":
+                is_proven = False
+        place.is_proven = is_proven
+        return True
 
     @property
     def looked_in(self) -> list[str]:
@@ -243,7 +297,8 @@ class Finder:
         if self.roots is not None:
             signs += self._same_repository(path, ours)
             signs += self._same_inside(path)
-            signs += self._same_name(path)
+            if path in self.lost:
+                signs += self._same_name(path)
         signs.sort(key=lambda sign: sign[1])
         for sign in signs:
             new, basis, _ = sign
@@ -315,11 +370,13 @@ class Finder:
         """
         near, gone = nearest_folder(path)
         folders = self._unknown_in(near)
+        if path not in self.lost:
+            folders = self._around.folders[:MOST_LOOKED_AT]
         if self._named is not None and self._named not in folders:
             folders.append(self._named)
         tail = path.removeprefix(gone)
         for folder in folders:
-            if not tail:
+            if not tail or path not in self.lost:
                 yield from self._around_others(path, folder)
                 continue
             new = folder + tail
@@ -331,7 +388,8 @@ class Finder:
         repository counts most, and another one says that it is another folder.
         """
         signs: list[Sign] = []
-        for lost in self._lost_in[compared(path)]:
+        others = self._lost_in[compared(path)]
+        for lost in others:
             tail = lost[len(path) :]
             inner = folder + tail
             if not tail:
@@ -341,7 +399,10 @@ class Finder:
                     continue
                 return
             if not signs:
-                signs.append((folder, Basis.INSIDE, f"{tail[1:]} is in {folder}"))
+                sign = f"{tail[1:]} is in {folder}"
+                if path not in self.lost and len(others) > 1:
+                    sign = f"all {len(others)} projects that were in it are there"
+                signs.append((folder, Basis.INSIDE, sign))
             ours = self._identity_of(path + tail)
             if self._is_another(path + tail, inner, ours):
                 return

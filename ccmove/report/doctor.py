@@ -78,14 +78,22 @@ def _by_kind(findings: Iterable[Finding]) -> Iterator[Line]:
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
         yield [("title", f"{KINDS[kind]} ({len(members)})")]
-        for finding in members:
-            yield from _finding_lines(finding)
+        yield from _by_command(members)
         yield []
 
 
+def _by_command(findings: Iterable[Finding]) -> Iterator[Line]:
+    """What is fixed by one command stands together, with that at its end."""
+    for command, same in groupby(findings, key=lambda finding: finding.command):
+        for finding in same:
+            yield from _finding_lines(finding)
+        if command:
+            yield [("title", "    -> "), ("command", command)]
+
+
 def _finding_lines(finding: Finding) -> Iterator[Line]:
-    """What it is about, the evidence, and what to type; for a lost project at each
-    place.
+    """What it is about, and the evidence; for a lost project each place and what to
+    type.
     """
     yield [("bold", f"  {finding.subject}")]
     evidence = [finding.what, *finding.details[:MOST_DETAILS]]
@@ -100,8 +108,6 @@ def _finding_lines(finding: Finding) -> Iterator[Line]:
         doubt = "if so: " if candidate.confidence == "possible" else ""
         command = ("command", candidate.command)
         yield [("title", "      -> "), doubt, command]
-    if finding.command:
-        yield [("title", "    -> "), ("command", finding.command)]
 
 
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:

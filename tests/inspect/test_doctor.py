@@ -474,7 +474,7 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(
     }
     assert len(kinds) >= 6, kinds
     commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
-    assert len(commands) > 12
+    assert len(commands) > 11
     assert not re.search(r"\b(OLD|NEW|DIR)\b|\brm\b", "\n".join(commands))
     env = {**Bench(state).on_path(), "TERM": "dumb"}
     for command in commands:

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from ccmove.claude.git import Identity, identity
-from tests.inspect.conftest import Candidate, clone, examine, git, make_repo, moved_repo
+from tests.inspect.conftest import (
+    Candidate,
+    clone,
+    examine,
+    git,
+    make_repo,
+    moved_repo,
+    run_ccmove,
+)
 from tests.support.state import ProjectHandle, StateBuilder
 
 
@@ -61,13 +69,44 @@ def test_of_several_new_folders_one_with_a_similar_name_is_found(
     assert candidate.evidence == ["a similar name in the same place"]
 
 
-def test_a_renamed_parent_is_found_and_what_is_in_it(state: StateBuilder) -> None:
-    state.project("team/app")
-    state.project("team/lib")
+@pytest.mark.parametrize("place", ["squad", "archive/squad"])
+def test_a_renamed_parent_is_one_move(state: StateBuilder, place: str) -> None:
+    for name in ("app", "lib", "web"):
+        state.project(f"team/{name}", sessions=2)
+        (state.code / place / name).mkdir(parents=True)
+    (finding,) = examine(state)
+    assert (Path(finding.subject).name, finding.what) == (
+        "team",
+        "3 projects, 6 sessions",
+    )
+    assert named(finding.candidates) == [("squad", "possible")]
+    # Asked for by the name of one of them it is the same.
+    assert (
+        len(run_ccmove("doctor", "--json", "lib", state=state).json()["findings"]) == 1
+    )
+    done = run_ccmove(*finding.candidates[0].command.split()[1:], state=state)
+    assert done.exit == 0
+    assert examine(state) == []
+
+
+def test_a_parent_of_which_a_part_went_elsewhere_is_not_one_move(
+    state: StateBuilder,
+) -> None:
     for name in ("app", "lib"):
-        (state.code / "squad" / name).mkdir(parents=True)
-    found = [(Path(f.subject).name, named(f.candidates)) for f in examine(state)]
-    assert found == [("app", [("app", "possible")]), ("lib", [("lib", "possible")])]
+        state.project(f"team/{name}", repo=f"acme/{name}")
+    make_repo(state.code / "squad" / "app", "acme/app")
+    (state.code / "squad" / "lib").mkdir()
+    make_repo(state.code / "elsewhere" / "lib", "acme/lib")
+    assert {Path(finding.subject).name for finding in examine(state)} == {"app", "lib"}
+
+
+def test_projects_that_were_not_found_have_one_search(state: StateBuilder) -> None:
+    for name in ("one/tea", "two/cup", "three/pot"):
+        state.project(name)
+    commands = {finding.command for finding in examine(state)}
+    assert commands == {f"ccmove doctor --search {state.home}"}
+    told = run_ccmove("doctor", state=state).out
+    assert told.count("--search") == 1
 
 
 def test_a_nested_project_moves_with_the_one_it_is_in(state: StateBuilder) -> None:

@@ -52,7 +52,8 @@ def test_a_project_whose_folder_is_gone_is_a_note(state: StateBuilder) -> None:
     assert verdict(state, str(state.code / "gone")) == 0
     notes = run_ccmove("verify", "--json", state=state).json()["notes"]
     assert [note["kind"] for note in notes] == ["orphan", "orphan", "stale-entries"]
-    assert notes[0]["command"] == f"ccmove doctor {state.code / 'gone'}"
+    # One command for all that were not found.
+    assert {note["command"] for note in notes} == {"ccmove doctor"}
 
 
 def test_a_closed_directory_of_another_project_is_named(
