@@ -195,46 +195,75 @@ def _check_existence(
     layout: Layout, pair: Pair, targets: set[str], options: MoveOptions
 ) -> None:
     """RefusedError unless OLD is gone and NEW is there."""
-    old, new = pair.old, pair.new
-    has_new = os.path.isdir(new)
-    if os.path.lexists(new) and not has_new:
-        raise RefusedError(f"{new} is not a folder", look_at(new))
-    with_folder = replace(options, move_folder=True)
-    if os.path.realpath(new) == old:  # on Windows, in another case
-        hint = ask(with_folder, "to rename the folder")
-        raise RefusedError(f"the folder is still called {old}", hint)
+    old = pair.old
+    has_new = os.path.isdir(pair.new)
+    if os.path.lexists(pair.new) and not has_new:
+        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
+    _refuse_other_case(pair, options)
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of
     # another move.
-    is_left_behind = old in targets or _same_folder(pair)
-    has_old = os.path.lexists(old) and not is_left_behind
-    if has_new and not has_old:
-        return
-    if has_old and not has_new:
-        raise RefusedError(
-            f"{old} still exists, and {new} does not exist",
-            ask(with_folder, "to rename the folder too"),
-            _with_paths(options, new, old, "if the two are swapped"),
-        )
-    what = f"{old} still exists" if has_old else f"{new} does not exist"
-    hints: list[Hint | None] = []
-    if not has_new:
-        hints.append(_meant_new(layout, pair, options))
-    if _has_data(layout, pair):
-        unchecked = replace(options, skip_path_check=True)
-        hints.append(ask(unchecked, "if both paths are right all the same"))
+    has_old = os.path.lexists(old)
+    if old in targets or _same_folder(pair):
+        has_old = False
+    if has_old or not has_new:
+        raise _not_renamed(layout, pair, options, has_old, has_new)
+
+
+def _refuse_other_case(pair: Pair, options: MoveOptions) -> None:
+    """RefusedError where the folder still has OLD's name, in another case: on
+    Windows.
+    """
+    if os.path.realpath(pair.new) == pair.old:
+        with_folder = replace(options, move_folder=True)
+        hint = ask(with_folder, "to rename the folder")
+        raise RefusedError(f"the folder is still called {pair.old}", hint)
+
+
+def _not_renamed(
+    layout: Layout, pair: Pair, options: MoveOptions, has_old: bool, has_new: bool
+) -> RefusedError:
+    """What is wrong with these two paths, and what may be meant; the way around it
+    comes last.
+    """
+    old, new = pair.old, pair.new
+    what = f"{new} does not exist"
+    hints: list[Hint | None]
+    if has_old and has_new:
+        what = f"{old} still exists"
+        hints = [_with_new_alone(options, new)]
+    elif has_old:
+        what = f"{old} still exists, and {new} does not exist"
+        hints = []
+        if _has_data(layout, new):
+            hints.append(_with_paths(options, new, old, "if the two are swapped"))
     else:
+        hints = [_meant_new(layout, pair, options)]
+    if not _has_data(layout, old, pair.typed_old):
         what += f"; {_no_data(old)}"
         hints.append(WHAT_IS_KNOWN)
-    raise RefusedError(what, *hints)
+    elif has_old and not has_new:
+        with_folder = replace(options, move_folder=True)
+        hints.append(ask(with_folder, "to rename the folder too"))
+    else:
+        unchecked = replace(options, skip_path_check=True)
+        hints.append(ask(unchecked, "if both paths are right all the same"))
+    return RefusedError(what, *hints)
 
 
-def _has_data(layout: Layout, pair: Pair) -> bool:
-    """Whether Claude Code has any for OLD; where that can't be told, it may have."""
+def _with_new_alone(options: MoveOptions, new: str) -> Hint | None:
+    """What asks for the project that a folder was before."""
+    if options.from_file is not None:
+        return None
+    return ask(replace(options, arguments=(new,)), "to find what was renamed to it")
+
+
+def _has_data(layout: Layout, *paths: str) -> bool:
+    """Whether Claude Code has any for a path; where that can't be told, it may have."""
     try:
         known = State(layout).known_paths()
     except (CcmoveError, OSError):
         return True
-    return any(at_or_below(old, known) for old in (pair.real[0], pair.typed[0]))
+    return any(at_or_below(client_spelling(path), known) for path in paths)
 
 
 def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
