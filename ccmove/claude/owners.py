@@ -80,6 +80,11 @@ def folder_exists(path: str) -> bool | None:
         return None
 
 
+def gone_first(paths: Iterable[str]) -> list[str]:
+    """Those whose folder is gone, then the others; both in the order that they had."""
+    return sorted(paths, key=lambda path: folder_exists(path) is not False)
+
+
 def folders_in(base: str) -> list[str]:
     """The folders in a folder; links are none, and what can't be listed has none."""
     try:

@@ -16,7 +16,7 @@ from click.shell_completion import (
 )
 
 from ccmove.claude.layout import Layout, find_layout, size_of
-from ccmove.claude.owners import folder_exists
+from ccmove.claude.owners import folder_exists, gone_first
 from ccmove.claude.state import State
 from ccmove.run.backups import all_backups
 from ccmove.text import printable
@@ -54,15 +54,12 @@ def known_projects(
         has_time = size_of(layout.history) < SLOW_HISTORY
         known = State(layout).known_paths(history=has_time)
         begin = os.path.expanduser(incomplete)
-        gone, there = [], []
-        for path in sorted(known):
-            if not _is_offered(path, begin):
-                continue
+        offered = [path for path in sorted(known) if _is_offered(path, begin)]
+        for path in gone_first(offered):
+            about = "folder exists"
             if folder_exists(path) is False:
-                gone.append(_item(path, incomplete, "folder gone"))
-            else:
-                there.append(_item(path, incomplete, "folder exists"))
-        items = gone + there
+                about = "folder gone"
+            items.append(_item(path, incomplete, about))
     return items or folders(context, _, incomplete)
 
 

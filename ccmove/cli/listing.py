@@ -17,28 +17,11 @@ from ccmove.inspect.survey import Project, Survey
 from ccmove.report.listing import Listing, show_list, show_where
 from ccmove.report.result import Result
 
-
-def _path(project: Project) -> tuple[bool, list[str]]:
-    return project.path is None, (project.path or "").split("/")
-
-
-def _last_used(project: Project) -> int:
-    return -(project.last_used or 0)
-
-
-def _sessions(project: Project) -> int:
-    return -project.sessions
-
-
-def _size(project: Project) -> int:
-    return -project.bytes
-
-
 SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
-    "path": _path,
-    "used": _last_used,
-    "sessions": _sessions,
-    "size": _size,
+    "path": lambda project: (project.path is None, (project.path or "").split("/")),
+    "used": lambda project: -(project.last_used or 0),
+    "sessions": lambda project: -project.sessions,
+    "size": lambda project: -project.bytes,
 }
 
 
