@@ -177,7 +177,9 @@ def what_new_has(
     known_paths = _known_at_new(state, paths, prompts)
     arriving = {move.new_path for move in projects}
     candidates = known_paths | arriving
-    leaving = set(_entries_of(projects))
+    leaving: set[Entry] = set()
+    for move in projects:
+        leaving.update((move.source, name) for name in move.entries)
     there = set(state.directory_names)
     found = []
     for path in sorted(candidates):
@@ -219,13 +221,6 @@ def _settings(state: State) -> dict[str, str]:
         return {}
     entries = config.entries(state.config.text)
     return {native(path): entry for path, entry in entries.items()}
-
-
-def _entries_of(projects: list[ProjectMove]) -> Iterator[Entry]:
-    """What the run takes out of project directories."""
-    for move in projects:
-        for name in move.entries:
-            yield move.source, name
 
 
 def _own_at(

@@ -342,15 +342,12 @@ class Placer:
                 self.tree.rename(path, beside)
                 self.kept_beside.append((final, beside))
                 return
-            if self._joins_an_earlier(path, beside):
+            # An earlier merge may have kept it there.
+            if self._are_directories(path, beside):
+                self.bring(path, beside)
                 return
-
-    def _joins_an_earlier(self, path: Path, beside: Path) -> bool:
-        """Whether it goes into what an earlier merge has kept beside."""
-        if self._are_directories(path, beside):
-            self.bring(path, beside)
-            return True
-        return self._became_one(path, beside)
+            if self._became_one(path, beside):
+                return
 
     def _is_session(self, final: Path) -> bool:
         is_transcript = final.suffix == ".jsonl" and SESSION_ID.fullmatch(final.stem)

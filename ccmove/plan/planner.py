@@ -171,13 +171,11 @@ def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path]
         _refuse_own_folder(placer.layout, old, new)
         folder = Path(old), Path(new)
         folders.append(folder)
-    for path, target in in_order(folders, _parked_folder):
+    for path, target in in_order(
+        folders, lambda path, n: path.with_name(f"{PARKED}{n}")
+    ):
         placer.rename_folder(path, target)
     return tuple(folders)
-
-
-def _parked_folder(path: Path, number: int) -> Path:
-    return path.with_name(f"{PARKED}{number}")
 
 
 def _refuse_own_folder(layout: Layout, old: str, new: str) -> None:
