@@ -244,10 +244,13 @@ class State:
         try:
             return parse(self.config.text).value
         except NotJsonError as error:
+            # As tried with it: tests/client/test_invalid_config.py.
+            file = self.layout.config_file
+            copies = self.layout.config_dir / "backups" / f"{file.name}.backup.*"
             raise RefusedError(
-                f"{self.layout.config_file} is not valid JSON ({error})",
-                "Claude Code does not repair it: correct it, or put back one of its "
-                f"copies in {self.layout.config_dir / 'backups'}",
+                f"{file} is not valid JSON ({error})",
+                "Claude Code does not repair it (2.1.92 starts a new one): "
+                f"correct it, or put back its newest copy, {copies}",
             ) from None
 
     @cached_property
