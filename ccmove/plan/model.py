@@ -249,6 +249,13 @@ class Plan(Undertaking):
     notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether nothing changes, and nothing becomes another path's: where two paths
+        have one directory, only our record says whose a session is.
+        """
+        return not self.operations and not self.projects
+
+    @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:
         """What the client has locks for: the first operations of a plan."""
         return tuple(

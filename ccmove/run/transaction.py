@@ -94,7 +94,7 @@ def run_plan(
 
     refuse_foreign_state(layout)
     plan = None if was_interrupted(layout) else planned()
-    if plan is not None and not plan.operations:
+    if plan is not None and plan.is_nothing:
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was
     # interrupted.
@@ -103,7 +103,7 @@ def run_plan(
         if plan is None or rolled_back:
             plan = planned()
         for tries_left in reversed(range(TRIES)):
-            if not plan.operations:
+            if plan.is_nothing:
                 break
             work = Work(layout, plan, full, progress)
             outcome = Outcome(plan, work.manifest.id, rolled_back)

@@ -14,6 +14,7 @@ from ccmove.plan.model import Plan, Rename, Request, Write, WriteHistory
 from ccmove.plan.planner import plan_move
 from tests.crash import places
 from tests.shapes.bench import Bench, Expected, directory_of
+from tests.support import tree
 from tests.support.state import StateBuilder, encoded_name
 
 
@@ -30,6 +31,32 @@ def test_files_are_rewritten_and_nothing_is_renamed(
     moved = bench.cycle(expected, old.path, new)
     assert [(p["kind"], p["transcripts"]) for p in moved["projects"]] == [("same", 2)]
     assert "2 transcripts" in moved["left_alone"][0]["what"]
+
+
+def test_where_nothing_changes_on_disk_the_run_still_says_whose_the_sessions_are(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Else `list` would go on naming OLD, and the same move would be made for ever."""
+    old = str(state.code / "my_app")
+    new = str(bench.folder("my-app"))
+    state.add_session(old)
+    state.history.unlink(missing_ok=True)
+    before = bench.tree()
+    moved = bench.ok(old, new)
+    assert (moved["status"], moved["counts"]["transcripts"]) == ("moved", 1)
+    assert moved["backup"] is not None
+    assert tree.diff(before, bench.tree()) == []
+    assert known_paths(bench) == [new]
+    bench.refused(old, new, code=3)
+    bench.restore()
+    assert known_paths(bench) == [old]
+    assert tree.diff(before, bench.tree()) == []
+    bench.ok(old, new)
+    assert known_paths(bench) == [new]
+
+
+def known_paths(bench: Bench) -> list[str]:
+    return [project["path"] for project in bench.ok("list")["projects"]]
 
 
 def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(
