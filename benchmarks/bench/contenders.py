@@ -148,6 +148,43 @@ def command(program: Path, name: str) -> Contender:
     return Contender(name, move, in_a_home=True, judge=judge_state)
 
 
+# -- the start of a session --------------------------------------------------------------------
+
+BARE, WITH_SESSIONS, RENAMED = (
+    "python -c pass",
+    "hook, a folder with sessions",
+    "hook, a renamed folder",
+)
+CONFIG = '[remote "origin"]\n\turl = git@github.com:someone/cafe-menu.git'
+
+
+def at_start(name: str, programs: Path) -> Contender:
+    """What a shell runs with the event of a session's start on standard input."""
+    words = [str(programs / "python"), "-c", "pass"]
+    if name != BARE:
+        words = [str(programs / "ccmove"), "hook"]
+
+    def argv(places: Places, _: Path) -> list[str]:
+        folder = places.new if name == RENAMED else places.old
+        directory = places.home / ".claude" / "projects" / encoded(str(folder))
+        session = "11111111-2222-4333-8444-555555555555"
+        event = {
+            "session_id": session,
+            "transcript_path": str(directory / f"{session}.jsonl"),
+            "cwd": str(folder),
+            "hook_event_name": "SessionStart",
+            "source": "startup",
+        }
+        script = 'event=$1; shift; printf %s "$event" | "$@"'
+        return ["sh", "-c", script, "sh", json.dumps(event), *words]
+
+    def make_checkout(places: Places, _: Path) -> list[str]:
+        script = 'mkdir "$1/.git" && printf %s "$2" > "$1/.git/config"'
+        return ["sh", "-c", script, "sh", str(places.new), CONFIG]
+
+    return Contender(name, argv, in_a_home=True, before=make_checkout)
+
+
 def is_available(program: str) -> bool:
     return shutil.which(program) is not None
 

@@ -6,10 +6,12 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bench.contenders import BARE, RENAMED, WITH_SESSIONS
 from bench.rounds import Results, Tally
 from bench.scenarios import (
     GROWING,
     GROWTH,
+    HOOK,
     LARGE,
     MANY,
     TYPICAL,
@@ -67,6 +69,7 @@ def goals(results: Results, scale: Scale) -> list[Goal]:
         *(_growth_goal(found, group, 1.5) for group in GROWING),
         *(_growth_goal(found, group, 1.3) for group in GROWTH),
         *(_large_goal(found, scale, share) for share in scale.shares_of_one),
+        *(_hook_goal(found, scale, name) for name in (WITH_SESSIONS, RENAMED)),
     ]  # fmt: skip
 
 
@@ -82,6 +85,11 @@ def _large_goal(found: Findings, scale: Scale, share: float) -> Goal:
         f"{share:g} % of the prompts, against `ls -lR` and `wc -l`"
     )
     return _goal(what, 5, "×", lambda: found.against_look(share))
+
+
+def _hook_goal(found: Findings, scale: Scale, name: str) -> Goal:
+    what = f"{name}, {scale.beside:,} projects: more than `{BARE}`"
+    return _goal(what, 150, "ms", lambda: found.more_than_python(name, scale.beside))
 
 
 def _goal(what: str, limit: float, unit: str, measure: Callable[[], Figure]) -> Goal:
@@ -128,6 +136,16 @@ class Findings:
         preview = self._tally(LARGE, label, "preview").seconds
         look = self._tally(LARGE, label, "ls -lR && wc -l").seconds
         return preview / look, f"{_ms(preview)} / {_ms(look)}"
+
+    def more_than_python(self, name: str, projects: int) -> Figure:
+        label = f"{projects:,} projects:"
+        tally = self._tally(HOOK, label, name)
+        says = name == RENAMED
+        if any(bool(run.output) != says for run in tally.runs):
+            raise NotMeasuredError("it did not say what it should")
+        bare = self._tally(HOOK, label, BARE).seconds
+        more = tally.seconds - bare
+        return more * MS, f"{_ms(tally.seconds)} - {_ms(bare)}"
 
     def peak(self, megabytes: int, shares: tuple[float, ...]) -> Figure:
         peaks = [self._history(megabytes, share=share).peak / MIB for share in shares]

@@ -17,6 +17,7 @@ from bench.scenarios import (
     FULL,
     GROWING,
     GROWTH,
+    HOOK,
     LARGE,
     MANY,
     QUICK,
@@ -32,7 +33,7 @@ OTHER_TOOLS = (
     ("claudepath", ("remap",), ("--yes",)),
     ("claude-repath", ("rewire",), ("--yes",)),
 )
-ALONE = (*GROWING, MANY, *GROWTH, LARGE)  # groups without other tools
+ALONE = (*GROWING, MANY, *GROWTH, LARGE, HOOK)  # groups without other tools
 
 
 def main() -> None:
@@ -159,7 +160,7 @@ def _whole(
 
 def _scaling_tables(results: Results) -> list[str]:
     measured = {group for group, _, _ in results}
-    scaling = (TYPICAL, *GROWING, MANY, *GROWTH, LARGE)
+    scaling = (TYPICAL, *GROWING, MANY, *GROWTH, LARGE, HOOK)
     return [
         report.scaling_table(results, group) for group in scaling if group in measured
     ]

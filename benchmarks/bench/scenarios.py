@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.contenders import COPY, JQ, LOOK, SED, Contender, command, is_available, tool
+from bench.contenders import (
+    BARE,
+    COPY,
+    JQ,
+    LOOK,
+    RENAMED,
+    SED,
+    WITH_SESSIONS,
+    Contender,
+    at_start,
+    command,
+    is_available,
+    tool,
+)
 from bench.rounds import Case, Group
 from bench.states import MB, Shape
 
@@ -14,6 +27,7 @@ MANY = "projects in one move"
 COMMANDS = ("preview", "move", "undo", "list", "doctor")
 GROWTH = tuple(f"growth of projects: {name}" for name in COMMANDS)
 LARGE = "preview of a large state"
+HOOK = "hook at the start of a session"
 GROWING = ("transcripts", "other projects", "megabytes of history")
 KB = 1_000
 
@@ -107,6 +121,7 @@ def groups(scale: Scale, programs: Programs) -> list[Group]:
         many(scale, programs),
         *growth(scale, programs),
         large_state(scale, programs),
+        hook(scale, programs),
     ]
 
 
@@ -186,3 +201,13 @@ def large_state(scale: Scale, programs: Programs) -> Group:
         label = f"{share:g} % of the prompts:"
         cases += [Case(label, shape, contender) for contender in contenders]
     return Group(LARGE, tuple(cases), min(5, scale.rounds))
+
+
+def hook(scale: Scale, programs: Programs) -> Group:
+    """What Claude Code's start is held up by, against Python that does nothing."""
+    shape = Shape(others=scale.beside - 1)
+    cases = []
+    for name in (BARE, WITH_SESSIONS, RENAMED):
+        contender = at_start(name, programs.ccmove)
+        cases.append(Case(f"{scale.beside:,} projects:", shape, contender))
+    return Group(HOOK, tuple(cases), scale.rounds)

@@ -48,10 +48,11 @@ def gitdir(folder: Path) -> Path | None:
     return Path(os.path.normpath(place))
 
 
-def small_text(path: Path) -> str:
+def small_text(path: Path | str) -> str:
     """What git wrote into a small file; nothing where it can't be read."""
     try:
-        return path.read_text("utf-8", "surrogateescape").strip()
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().strip()
     except (OSError, ValueError):
         return ""
 
@@ -68,9 +69,13 @@ def linked_as(folder: str) -> str | None:
     That is the remote `origin`, else the first by name (seen with 2.1.327). Another
     remote says less: a fork has the original as one.
     """
-    directory = gitdir(Path(folder)) or Path(folder, ".git")
-    common = small_text(directory / "commondir")  # of a worktree
-    config = small_text(directory / common / "config")
+    config = small_text(f"{folder}/.git/config")  # there may be thousands to ask
+    directory = None
+    if not config:
+        directory = gitdir(Path(folder))
+    if directory is not None:
+        common = small_text(directory / "commondir")  # of a worktree
+        config = small_text(directory / common / "config")
     urls = _urls_of_remotes(config)
     if not urls:
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ccmove.claude.gitfiles import linked_as
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.claude.naming import may_be_name_of
+from ccmove.claude.naming import may_be_name_of, sieve, uncut
 from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import State
@@ -51,15 +51,17 @@ def message_in(folder: str, session: str, config_dir: str | None) -> str | None:
         return None
     repository = linked_as(new)
     moves = list(still_moved(_own_moves(layout)))
-    old = _former_path(state, new, repository, moves)
-    if old is None or _is_in_doubt(old, new, moves):
+    found = _former_path(state, new, repository, moves)
+    if found is None:
+        return None
+    old, number = found
+    if _is_in_doubt(old, new, moves):
         return None
     what = "folder"
     if repository is not None:
         what = "repository"
         if _has_another_checkout(state, repository, new):
             return None
-    number = _number_of_sessions(state, old, new)
     where = f"{old}, which is gone"
     command = _command(layout, old, new)
     return _message(number, what, where, command)
@@ -76,7 +78,8 @@ def _has_sessions(state: State, new: str, session: str) -> bool:
     """Whether there is another session than this one in a directory that is this
     folder's, or that it shares with a twin.
     """
-    for name in state.directory_names:
+    passes = sieve(new)
+    for name in filter(passes, state.directory_names):
         directory = str(state.layout.projects / name)
         if may_be_name_of(name, new) and has_another_session(directory, session):
             return True
@@ -85,24 +88,25 @@ def _has_sessions(state: State, new: str, session: str) -> bool:
 
 def _former_path(
     state: State, new: str, repository: str | None, moves: Iterable[Move]
-) -> str | None:
-    """The path that `new` had before; None where nothing tells, or more than one could
-    be it. Those below another one came along with that.
+) -> tuple[str, int] | None:
+    """The path that `new` had before, and its number of sessions; None where nothing
+    tells, or more than one could be it. Those below another one came along with that.
     """
     paths = {old for old, path in moves if path == new}
     if repository is not None:
         linked = _linked_paths(state, repository)
         paths.update(linked)
-    olds: list[str] = []
+    olds: dict[str, int] = {}
     for path in sorted(paths):  # those around come before those inside
         is_inside = any(are_nested(path, old) for old in olds)
         if is_inside or folder_exists(path) is not False:
             continue
-        if _number_of_sessions(state, path, new):
-            olds.append(path)
+        number = _number_of_sessions(state, path, new)
+        if number:
+            olds[path] = number
     if len(olds) != 1:
         return None
-    return olds[0]
+    return olds.popitem()
 
 
 def _linked_paths(state: State, repository: str) -> Iterator[str]:
@@ -138,13 +142,15 @@ def _has_another_checkout(state: State, repository: str, new: str) -> bool:
     """Whether a folder outside of `new` is a checkout of the repository as well, as far
     as the config file knows: the sessions may be meant for that one.
     """
+    checkouts: list[str] = []
     for path in _linked_paths(state, repository):
-        if folder_exists(path) is not False and _is_outside(path, new):
-            return True
+        if folder_exists(path) is not False:
+            checkouts.append(path)
     for path in state.config_paths:
-        if linked_as(path) == repository and _is_outside(path, new):
-            return True
-    return False
+        is_checkout = os.path.lexists(f"{path}/.git")
+        if is_checkout and linked_as(path) == repository:
+            checkouts.append(path)
+    return any(_is_outside(path, new) for path in checkouts)
 
 
 def _is_outside(path: str, new: str) -> bool:
@@ -178,9 +184,14 @@ def _own_moves(layout: Layout) -> Iterator[list[Move]]:
 
 def _number_of_sessions(state: State, old: str, new: str) -> int:
     """How many sessions a move from `old` to `new` would bring."""
-    paths = PathMap(((old, new),))
-    listed = listed_in((), state.config_paths)
-    owners = Owners(state, Ledger(), paths, listed)
+    passes = sieve(old)  # what has another name has another directory
+    near: list[str] = []
+    for path in state.config_paths:
+        if passes(uncut(path)):
+            near.append(path)
+    move = PathMap(((old, new),))
+    listed = listed_in((), near)
+    owners = Owners(state, Ledger(), move, listed)
     number = 0
     for holding in owners.concerned():
         for path in holding.moving:

@@ -17,6 +17,7 @@ GOALS = (
     "other projects: the last step", "megabytes of history: the last step",
     "growth of projects: preview", "growth of projects: move", "growth of projects: undo",
     "growth of projects: list", "growth of projects: doctor", "against `ls -lR` and `wc -l`",
+    "hook, a folder with sessions", "hook, a renamed folder",
 )  # fmt: skip
 
 
