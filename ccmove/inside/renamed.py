@@ -142,15 +142,17 @@ def _has_another_checkout(state: State, repository: str, new: str) -> bool:
     """Whether a folder outside of `new` is a checkout of the repository as well, as far
     as the config file knows: the sessions may be meant for that one.
     """
-    checkouts: list[str] = []
     for path in _linked_paths(state, repository):
-        if folder_exists(path) is not False:
-            checkouts.append(path)
-    for path in state.config_paths:
-        is_checkout = os.path.lexists(f"{path}/.git")
-        if is_checkout and linked_as(path) == repository:
-            checkouts.append(path)
-    return any(_is_outside(path, new) for path in checkouts)
+        if folder_exists(path) is not False and _is_outside(path, new):
+            return True
+    for path in filter(_is_checkout, state.config_paths):
+        if linked_as(path) == repository and _is_outside(path, new):
+            return True
+    return False
+
+
+def _is_checkout(folder: str) -> bool:
+    return os.path.lexists(f"{folder}/.git")
 
 
 def _is_outside(path: str, new: str) -> bool:
@@ -184,21 +186,24 @@ def _own_moves(layout: Layout) -> Iterator[list[Move]]:
 
 def _number_of_sessions(state: State, old: str, new: str) -> int:
     """How many sessions a move from `old` to `new` would bring."""
-    passes = sieve(old)  # what has another name has another directory
-    near: list[str] = []
-    for path in state.config_paths:
-        if passes(uncut(path)):
-            near.append(path)
-    move = PathMap(((old, new),))
-    listed = listed_in((), near)
-    owners = Owners(state, Ledger(), move, listed)
     number = 0
+    owners = _owners_near(state, old, new)
     for holding in owners.concerned():
         for path in holding.moving:
             for item in holding.items_of(path):
                 if item.is_conversation:
                     number += 1
     return number
+
+
+def _owners_near(state: State, old: str, new: str) -> Owners:
+    """The table for that move; of what is listed only the paths whose directory may be
+    one of those.
+    """
+    passes = sieve(old)
+    near = [path for path in state.config_paths if passes(uncut(path))]
+    listed = listed_in((), near)
+    return Owners(state, Ledger(), PathMap(((old, new),)), listed)
 
 
 def _command(layout: Layout, old: str, new: str) -> str:
