@@ -143,10 +143,12 @@ def _has_another_checkout(state: State, repository: str, new: str) -> bool:
     as the config file knows: the sessions may be meant for that one.
     """
     for path in _linked_paths(state, repository):
-        if folder_exists(path) is not False and _is_outside(path, new):
+        is_there = folder_exists(path) is not False
+        if is_there and _is_outside(path, new):
             return True
     for path in filter(_is_checkout, state.config_paths):
-        if linked_as(path) == repository and _is_outside(path, new):
+        is_same = linked_as(path) == repository
+        if is_same and _is_outside(path, new):
             return True
     return False
 
