@@ -86,6 +86,7 @@ class _Project:
 class _Header:
     """The header as it is stored."""
 
+    format: int
     home: AbsolutePath
     system: str
     client: str | None
