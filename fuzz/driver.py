@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"
-TARGETS = ("spans", "history", "manifests", "paths")
+TARGETS = ("spans", "history", "manifests", "paths", "archives")
 LONGEST_RUN = (
     120  # seconds by the clock for one input: a busy machine may pause for some
 )
