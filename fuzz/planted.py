@@ -14,6 +14,7 @@ from ccmove.claude import naming as encoding
 from ccmove.plan import records
 from ccmove.rewrite import history, jsonspan, pathmap, splice
 from ccmove.run import codec, roots
+from ccmove.transfer import archive, roles, tar
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]
@@ -46,6 +47,15 @@ def _is_name_or_up(value: object) -> bool:
 
 # Whatever is in the state, and in what is ours in it.
 ANYWHERE: roots.Kinds = {"", *roots.MOVED, *roots.REPLACED, *roots.PROJECT}
+
+
+def _pass_over_sums(reader: archive.Reader) -> None:
+    reader._whole(archive.SUMS, 1 << 20)
+
+
+class _AllNames:
+    def add(self, _: str) -> bool:
+        return True
 
 
 BUGS: dict[str, dict[str, Bug]] = {
@@ -86,5 +96,13 @@ BUGS: dict[str, dict[str, Bug]] = {
         "separators are those of NEW": lambda patch: patch(
             pathmap, "join", lambda path, old, new: new + path[len(old) :]
         ),
+    },
+    "archives": {
+        "any name will do": lambda patch: patch(roles, "is_portable", lambda _: True),
+        "hashes are not compared": lambda patch: patch(
+            archive.Reader, "_check_sums", _pass_over_sums
+        ),
+        "a link is a file": lambda patch: patch(tar, "_REGULAR", (b"0", b"1", b"2")),
+        "one name may be there twice": lambda patch: patch(archive, "Names", _AllNames),
     },
 }
