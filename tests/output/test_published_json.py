@@ -48,7 +48,7 @@ def normalised(text: str, state: StateBuilder) -> Any:
     ):
         text = text.replace(place, stands_for)
     text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "20261118T101500Z-3f9c", text)
-    text = re.sub(r'"bytes": [1-9]\d*', '"bytes": 4096', text)
+    text = re.sub(r'"(bytes|size)": [1-9]\d*', r'"\1": 4096', text)
     text = re.sub(r"\b[\d.]+ kB\b", "4.1 kB", text)  # paths are part of it
     return json.loads(text)
 
