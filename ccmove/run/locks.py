@@ -22,7 +22,7 @@ from ccmove.claude.layout import Layout
 from ccmove.errors import LinkError, RefusedError
 from ccmove.hints import again
 from ccmove.run import disk
-from ccmove.run.manifest import Manifest, Wrote
+from ccmove.run.manifest import Manifest
 
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
@@ -63,13 +63,10 @@ def _takes_lock(fd: int, layout: Layout) -> bool:
 
 
 def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
-    history_lock, config_lock = layout.client_locks
-    needed = [history_lock] if manifest.history is not None else []
-    if any(
-        isinstance(op, Wrote) and op.place == "config" for op in manifest.operations
-    ):
-        needed.append(config_lock)
-    return needed
+    """Those of the history and of the config file, if the run replaces these."""
+    files = (layout.history, layout.real_config_file)
+    locks = zip(files, layout.client_locks, strict=True)
+    return [lock for file, lock in locks if file in manifest.replaced]
 
 
 @contextlib.contextmanager
