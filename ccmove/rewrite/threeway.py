@@ -153,7 +153,7 @@ class _Taking:
         are_objects = versions.are_all("{")
         are_lists = versions.are_all("[")
         if are_objects and self._are_projects(at):
-            return _Projects(self, versions).text()
+            return _Projects(self, versions).taken_out()
         if base.raw == ours.raw and at != ():
             return theirs.raw
         if are_objects:
@@ -391,44 +391,71 @@ def _item_of_since(base: Node, now: Node) -> str | None:
     return make.changed(now, texts)
 
 
-@dataclass
-class _Projects:
+class _Entries:
+    """The projects of the config file, each by the key that it gets."""
+
+    def __init__(self, projects: Node) -> None:
+        self.projects = projects
+        self.values: dict[str, str] = {}  # the JSON text by the key
+        # The present key in whose place it is; None: it comes at the end.
+        self.places: dict[str, str | None] = {}
+        self.met: list[str] = []  # keys that two values wanted
+
+    def put(self, key: str, value: str, place: str | None = None) -> None:
+        """What stays where it is wins; what comes back only adds what it lacks."""
+        there = self.values.get(key)
+        if there is None:
+            self.places[key] = place
+        elif place == key:
+            self.places[key] = place
+            self.met.append(key)
+            value = config.merged(value, there)
+        else:
+            self.met.append(key)
+            value = config.merged(there, value)
+        self.values[key] = value
+
+    def text(self) -> str:
+        """All of them, each in its place; what nobody put is gone."""
+        texts: Texts = dict.fromkeys(self.projects.members())
+        names: dict[str, str] = {}
+        added: dict[str, str] = {}
+        for key, place in self.places.items():
+            value = self.values[key]
+            if place is None:
+                added[key] = value
+                continue
+            texts[place] = value
+            if place != key:
+                names[place] = key
+        at_the_end = added.items()
+        return make.changed(self.projects, texts, at_the_end, names)
+
+
+class _Projects(_Entries):
     """The projects of the config file without the run's change.
 
     Where one project moved, or several came together, each gets its own value again.
     What came since at NEW goes to OLD if `back` says so, else it stays at NEW.
     """
 
-    taking: _Taking
-    versions: _Versions
-    texts: Texts = field(default_factory=dict)  # by the present key; None: it goes
-    # Present key -> the key it gets again.
-    names: dict[str, str] = field(default_factory=dict)
-    added: dict[str, str] = field(default_factory=dict)
+    def __init__(self, taking: _Taking, versions: _Versions) -> None:
+        super().__init__(versions.theirs)
+        self.taking = taking
+        self.left = versions.base.members()
+        self.had = versions.ours.members()
+        self.have = versions.theirs.members()
+        self.came_since = [key for key in self.have if key not in self.left]
 
-    def __post_init__(self) -> None:
-        self.left = self.versions.base.members()
-        self.had = self.versions.ours.members()
-        self.have = self.versions.theirs.members()
-
-    def text(self) -> str:
-        """The text of all projects, each where it was and as it was.
-
-        First what the run moved or left, then what came since, then the names.
-        """
+    def taken_out(self) -> str:
+        """The text of all projects, each where it was and as it was."""
         for new, olds in self._groups().items():
-            movers = [old for old in olds if old != new]
-            if movers:
-                self._take_apart(new, movers, has_own=new in olds)
-            else:
-                self._keep(new)
-        for key in self.have:
-            if key not in self.left:
-                self._follow(key)
-        self._settle_names()
-        theirs = self.versions.theirs
-        added = self.added.items()
-        return make.changed(theirs, self.texts, added, self.names)
+            self._take_apart(new, olds)
+        for key in self.came_since:
+            self._follow(key)
+        for key in self.met:
+            self.taking.lose(config.PROJECTS, key)
+        return self.text()
 
     def _groups(self) -> dict[str, list[str]]:
         """What each key of `after` was made from; one that the run did not move is
@@ -449,6 +476,32 @@ class _Projects:
         """What the run made of each key of `before`."""
         return {old: self.taking.renamed(old) or old for old in self.had}
 
+    def _take_apart(self, new: str, olds: list[str]) -> None:
+        """What was made of one or more projects: each gets its own key again."""
+        now = self.have.get(new)
+        has_own = new in olds
+        movers = [old for old in olds if old != new]
+        if not movers:
+            self._keep(new)
+        elif now is None:  # it vanished since, and is named
+            for old in movers:
+                self.taking.lose(config.PROJECTS, old)
+        elif self._takes_all_back(new, movers):
+            (old,) = movers
+            text = self._without_the_run(new, now, old)
+            followed = self._followed(text)
+            self.put(old, followed, new)
+            if has_own:
+                self.put(new, self.had[new].raw)
+        else:
+            if has_own:
+                text = self._without_the_run(new, now, new)
+                self.put(new, text, new)
+            else:
+                self._leave_what_came_since(new, now)
+            for old in movers:
+                self.put(old, self.had[old].raw)
+
     def _keep(self, key: str) -> None:
         """A project that the run did not move; values in it may have changed."""
         base = self.left.get(key)
@@ -456,35 +509,24 @@ class _Projects:
         theirs = self.have.get(key)
         at = (config.PROJECTS, key)
         text = self.taking.member(base, ours, theirs, at)
+        if text is None:
+            return
+        place = None
         if theirs is not None:
-            self.texts[key] = text
-            return
-        if text is not None:  # it comes back
-            self.added[key] = text
+            place = key
+        self.put(key, text, place)
 
-    def _take_apart(self, new: str, olds: list[str], *, has_own: bool) -> None:
-        """What came to `new` goes back, each to its own key."""
-        base = self.left[new]
-        now = self.have.get(new)
-        if now is None:  # it vanished since, and is named
-            for old in olds:
-                self.taking.lose(config.PROJECTS, old)
-            return
-        if self._goes_to_one(new, olds):
-            self._take_all_back(new, olds[0], base, now)
-            if has_own:
-                self.added[new] = self.had[new].raw
-            return
-        for old in olds:
-            self._put_back(old)
-        if has_own:  # what NEW had stays, with what came since
-            versions = _Versions(base, self.had[new], now)
-            at = (config.PROJECTS, new)
-            self.texts[new] = self.taking.merged(versions, at)
-        else:
-            self.texts[new] = _what_came_since(base, now)
+    def _leave_what_came_since(self, new: str, now: Node) -> None:
+        since = _what_came_since(self.left[new], now)
+        if since is not None:
+            self.put(new, since, new)
 
-    def _goes_to_one(self, new: str, olds: list[str]) -> bool:
+    def _without_the_run(self, new: str, now: Node, old: str) -> str:
+        """What is at NEW now, made again of what was at OLD."""
+        versions = _Versions(self.left[new], self.had[old], now)
+        return self.taking.merged(versions, (config.PROJECTS, old))
+
+    def _takes_all_back(self, new: str, olds: list[str]) -> bool:
         """Whether what came since goes back as well.
 
         Not where OLD was used again since: two values of one setting would meet.
@@ -494,69 +536,27 @@ class _Projects:
             return False
         return self.taking.back.path(new) == old
 
-    def _take_all_back(self, new: str, old: str, base: Node, now: Node) -> None:
-        """What came since goes with what was brought."""
-        versions = _Versions(base, self.had[old], now)
-        text = self.taking.merged(versions, (config.PROJECTS, old))
-        self.texts[new] = self._followed(text)
-        self.names[new] = old
+    def _is_used_again(self, key: str) -> bool:
+        """Whether something came since at a key that the run emptied, and stays."""
+        return key in self.came_since and self.taking.back.path(key) is None
 
     def _followed(self, text: str) -> str:
         """An entry in which strings that came since follow."""
         return make.with_strings(text, self.taking.value_came_back, is_no_text)
 
-    def _put_back(self, key: str) -> None:
-        """Its value comes back; where the key is used again, it adds what lacks."""
-        original = self.had[key].raw
-        if self._is_used_again(key):
-            self.taking.lose(config.PROJECTS, key)
-            self.texts[key] = config.merged(self.have[key].raw, original)
-        else:
-            self.added[key] = original
-
-    def _is_used_again(self, key: str) -> bool:
-        """Whether something came since at a key that the run emptied, and stays."""
-        return key in self.have and key not in self.left and not self._follows(key)
-
-    def _follows(self, key: str) -> bool:
-        """Whether a key that came since goes with the folder."""
-        return key not in self.left and self.taking.back.path(key) is not None
-
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        taking = self.taking
-        target = taking.back.path(key)
-        if target is None or key in self.texts:
-            return
-        leaves = target in self.names or self._follows(target)
-        is_used = target in self.have and not leaves
-        if is_used or target in self.had:
-            taking.lose(config.PROJECTS, key)
-            return
         value = self.have[key].raw
-        self.texts[key] = self._followed(value)
-        self.names[key] = target
-
-    def _settle_names(self) -> None:
-        """A key goes back to a name only if that is free by then.
-
-        Else the value there stays, and gets what it lacks.
-        """
-        for key, name in list(self.names.items()):
-            is_used = name in self.have and name not in self.names
-            goes = name in self.texts and self.texts[name] is None
-            if is_used and not goes:
-                self.taking.lose(config.PROJECTS, name)
-                self._add_to(name, key)
-
-    def _add_to(self, name: str, key: str) -> None:
-        """What is at `key` adds to what is at `name`, and leaves its key."""
-        later = self.texts.get(name) or self.have[name].raw
-        value = self.texts[key] or "{}"
-        self.texts[name] = config.merged(later, value)
-        # NEW may have had a value of its own, which takes the place.
-        self.texts[key] = self.added.pop(key, None)
-        del self.names[key]
+        target = self.taking.back.path(key)
+        if target is None:
+            self.put(key, value, key)
+            return
+        if target in self.had or self._is_used_again(target):
+            self.taking.lose(config.PROJECTS, key)
+            self.put(key, value, key)
+            return
+        followed = self._followed(value)
+        self.put(target, followed, key)
 
 
 def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:
@@ -568,31 +568,22 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
     projects = root.members().get(config.PROJECTS)
     if projects is None or projects.kind != "{":
         return text
+    entries = _Entries(projects)
     members = projects.members()
-    texts: Texts = {}
-    coming: dict[str, str] = {}
     for key, node in members.items():
         old = back.path(key)
         if old is None:
+            entries.put(key, node.raw, key)
             continue
         own = had.get(key)
-        texts[key] = own
+        if own is not None:
+            entries.put(key, own, key)
         since = _entry_of_since(node, own)
         if since is not None:
             followed = make.with_strings(since, back.value, is_no_text)
-            coming[old] = followed
-    added: dict[str, str] = {}
-    for path, value in coming.items():
-        if path not in members:
-            added[path] = value
-            continue
-        there = texts.get(path, members[path].raw)
-        if there is None:  # what was there goes back itself
-            texts[path] = value
-        else:
-            texts[path] = config.merged(there, value)
-    entries = make.changed(projects, texts, added.items())
-    splice = (projects, entries)
+            entries.put(old, followed)
+    new = entries.text()
+    splice = (projects, new)
     return make.apply(text, [splice])
 
 

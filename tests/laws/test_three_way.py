@@ -132,6 +132,27 @@ def test_an_old_project_used_again_keeps_later_values(
     assert old in said
 
 
+def test_in_a_chain_what_stays_and_what_comes_back_are_one_entry(bench: Bench) -> None:
+    """The first folder is there again, and the last one had sessions of its own: what
+    was set since stays in the middle.
+    """
+    state = bench.state
+    first, middle, last = (str(state.code / name) for name in ("a", "b", "c"))
+    for name in ("a", "b", "c"):
+        state.project(name, config={**DEFAULT_CONFIG_ENTRY, "was": name})
+        bench.folder(name)
+    moves = f"{first}\t{middle}\n{middle}\t{last}\n"
+    bench.ok("--skip-path-check", "--merge", "--from-file", "-", input=moves)
+    change(state, lambda config: config["projects"][middle].update(since=1))
+    said = undo(bench)
+    text = state.config_file.read_text()
+    assert text.count(f'"{middle}"') == 1
+    projects = state.config()["projects"]
+    assert (projects[middle]["was"], projects[middle]["since"]) == ("b", 1)
+    assert [projects[path]["was"] for path in (first, last)] == ["a", "c"]
+    assert middle in said
+
+
 # -- NEW had things of its own ------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from ccmove.rewrite.threeway import Following, taken_out
 MOVE = PathMap((("/o", "/n"),))
 BACK = Following(MOVE.reversed().map, MOVE.reversed().map)
 SWAP = PathMap((("/a", "/b"), ("/b", "/a")))
+CHAIN = PathMap((("/a", "/b"), ("/b", "/c")))
 BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 Life = Callable[[dict[str, Any]], object]
 
@@ -149,6 +150,15 @@ class TestConfig:
         found = projects({"/a": values[0], "/b": values[1]}, life, SWAP)
         expected = {"/a": values[0] | {"since": ["/a/x"]}, "/b": values[1]}
         assert found == (expected | {"/b/sub": {"p": "/b/sub/y"}}, [])
+
+    @pytest.mark.parametrize("new", ["/b", "/a"])
+    def test_a_key_that_two_values_want_is_there_once(self, new: str) -> None:
+        """In a chain, or in a swap, where what came since stays at NEW."""
+        paths = CHAIN if new == "/b" else SWAP
+        before = {"/a": {"v": 1}, "/b": {"v": 2}}
+        found, named = projects(before, lambda p: p[new].update(s=1), paths, True)
+        assert found == {**before, new: {"s": 1} | before[new]}
+        assert named == [f"projects > {new}"]
 
     def test_every_other_byte_stays(self) -> None:
         before = '{ "n":1.10,"n" : 2 ,\r\n"projects":\t{"\\/o" :{"p":"/o"}} }\n'
