@@ -85,6 +85,11 @@ def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
     return list(sessions.values())
 
 
+def running_sessions(layout: Layout) -> list[LiveSession]:
+    """Every session that is running, or may be elsewhere, as far as its ID is known."""
+    return list(_registered(layout, _processes()))
+
+
 def daemon_is_running(layout: Layout) -> bool:
     """Whether the client's background daemon owns its job files right now."""
     record = _record(layout.daemon_lock)

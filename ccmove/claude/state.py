@@ -33,6 +33,8 @@ INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
 POINTER = "bridge-pointer.json"
 MEMORY = "memory"
+# What sessions have outside of their projects, below the config directory.
+BESIDE_SESSIONS = ("file-history", "tasks", "plans", "paste-cache")
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
 # What took its place, if anything did, is none.

@@ -14,12 +14,25 @@ from pathlib import Path
 from typing import Annotated
 
 from ccmove.claude.reading import Fingerprint
-from ccmove.plan.records import Below, Mode, Name, OneOfSeveral, matching, one_of
+from ccmove.plan.records import (
+    Below,
+    Count,
+    Hash,
+    Mode,
+    Name,
+    OneOfSeveral,
+    matching,
+    one_of,
+)
 from ccmove.rewrite.history import Rule, Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
 
 # begins the name of a project folder that steps aside for another
 PARKED = ".ccmove-parked-"
+# how the options of an unpack begin, and those of its undo
+UNPACK = ("unpack",)
+# the directory of a run in which is what came in an archive
+INCOMING = "incoming"
 
 
 def can_be_moved(path: str) -> bool:
@@ -67,6 +80,7 @@ class LeftAlone:
     what: str
     command: tuple[str, ...] = ()
     folder: str = ""  # in which the command has to be typed, if that matters
+    line: str = ""  # instead of a command: what to write into the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +143,11 @@ class WriteHistory:
     before: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     mtime_ns: int | None = None
 
+    @property
+    def is_made(self) -> bool:
+        """Whether there is no history yet: then it is made, as other files are."""
+        return not self.seen.inode
+
 
 @dataclass(frozen=True, slots=True)
 class Holds(OneOfSeveral):
@@ -159,12 +178,31 @@ class FolderHolds(OneOfSeveral):
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """A file that came in an archive; its name is "" where it is what is renamed."""
+
+    name: Below
+    size: Count
+    mtime_ns: int
+    sha256: Hash
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived(OneOfSeveral):
+    """What came in an archive, each file as it came: as long as it is like that, and
+    only then, it may be taken out again.
+    """
+
+    files: tuple[Arrival, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rename(OneOfSeveral):
     """A file or directory gets another name, which is free by then."""
 
     path: Path
     target: Path
-    holds: Holds | FileHolds | FolderHolds
+    holds: Holds | FileHolds | FolderHolds | Arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +231,7 @@ Operation = Write | WriteHistory | Rename | Mkdir
 class Undertaking:
     """What a run is about: its plan says it, and so does the manifest."""
 
-    kind: Annotated[str, one_of("move", "undo")]
+    kind: Annotated[str, one_of("move", "undo", "unpack")]
     moves: tuple[tuple[Movable, Movable], ...]
     # Projects below an OLD that stay where they are:
     kept: tuple[str, ...] = ()
@@ -209,6 +247,16 @@ class Undertaking:
     undoes: Id | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
     options: tuple[Annotated[str, matching("(--)?[a-z]+(-[a-z]+)*")], ...] = ()
+
+    @property
+    def is_unpack(self) -> bool:
+        """Whether it brought what is in an archive: undoing takes that out again."""
+        return self.kind == "unpack"
+
+    @property
+    def is_of_archive(self) -> bool:
+        """Whether it is an unpack, or the undo of one."""
+        return self.options[:1] == UNPACK
 
     @property
     def asked(self) -> PathMap:
@@ -258,11 +306,11 @@ class Plan(Undertaking):
     @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:
         """What the client has locks for: the first operations of a plan."""
-        return tuple(
-            op
-            for op in self.operations
-            if isinstance(op, WriteHistory) or (isinstance(op, Write) and op.is_locked)
-        )
+        locked: list[Write | WriteHistory] = []
+        locked += [write for write in self.writes if write.is_locked]
+        if self.history is not None and not self.history.is_made:
+            locked.append(self.history)
+        return tuple(locked)
 
     @property
     def writes(self) -> tuple[Write, ...]:

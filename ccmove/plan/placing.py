@@ -146,16 +146,18 @@ class Placer:
         """All of it in order: what the client has locks for comes first, files that are
         made come last, with their directories there.
         """
-        locked: list[Write | WriteHistory] = []
-        others = []
+        locked: list[Operation] = []
+        others: list[Operation] = []
+        made: list[Operation] = []
         for write in self.writes():
+            place = others
             if write.is_locked:
-                locked.append(write)
-            else:
-                others.append(write)
+                place = locked
+            place.append(write)
+        made += self._files_made()
         if prompts is not None and prompts.scan.lines:
-            locked.append(prompts)
-        made = self._files_made()
+            place = made if prompts.is_made else locked
+            place.append(prompts)
         return (*locked, *others, *self.tree.operations, *made)
 
     def _files_made(self) -> Iterator[Write]:

@@ -11,12 +11,20 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unicodedata import normalize
 
 from ccmove.claude.reading import is_there
-from ccmove.plan.model import FileHolds, FolderHolds, Holds, Mkdir, Rename
+from ccmove.plan.model import (
+    Arrival,
+    Arrived,
+    FileHolds,
+    FolderHolds,
+    Holds,
+    Mkdir,
+    Rename,
+)
 
 
 @dataclass(slots=True)
@@ -28,6 +36,7 @@ class Node:
     # None for what is not on disk: nothing at all, or what the run makes.
     now: Path | None
     made: str = ""  # "directory" or "file"
+    arrival: Arrival | None = None  # of a file that comes in an archive
     # Each with its spelling.
     below: dict[str, tuple[str, Node]] = field(default_factory=dict)
 
@@ -93,10 +102,17 @@ class Tree:
         self._put(path, Node(None))
         self._put(target, node)
 
-    def _holds(self, path: Path) -> Holds | FileHolds:
+    def _holds(self, path: Path) -> Holds | FileHolds | Arrived:
         """What will be at `path` by then, as far as it is needed to recognise it."""
+        node = self._find(path)
+        arrivals = tuple(_arrivals(node))
+        if arrivals:
+            return Arrived(arrivals)
         if not self.is_directory(path):
             return self._file_holds(path)
+        return self._directory_holds(path)
+
+    def _directory_holds(self, path: Path) -> Holds:
         transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
         return Holds(tuple(transcripts or self.files_below(path)))
 
@@ -121,6 +137,17 @@ class Tree:
     def add_file(self, path: Path) -> None:
         self._put(path, Node(None, "file"))
 
+    def make_room(self, directory: Path) -> None:
+        """For what arrives; whatever is there by then does not count."""
+        self._put(directory, Node(None, "directory"))
+
+    def arrive(self, path: Path, arrival: Arrival) -> None:
+        """A file that is there once its archive was read, with its directories."""
+        for parent in reversed(path.parents):
+            if not self.has(parent):
+                self.make_room(parent)
+        self._put(path, Node(None, "file", arrival=arrival))
+
     def _find(self, path: Path) -> Node:
         node = self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
         for part in path.parts[1:]:
@@ -143,6 +170,19 @@ class Tree:
 
     def _key(self, name: str) -> str:
         return normalize("NFD", name).lower() if self._ignores_case else name
+
+
+def _arrivals(node: Node, name: str = "") -> Iterator[Arrival]:
+    """Every file at or below a node that comes in an archive, by its name there.
+
+    Where something else is as well nothing counts as come.
+    """
+    if node.now is not None:
+        return
+    if node.arrival is not None:
+        yield replace(node.arrival, name=name)
+    for spelled, child in node.below.values():
+        yield from _arrivals(child, f"{name}/{spelled}" if name else spelled)
 
 
 def ends_of(path: Path, moved: dict[Path, Path]) -> Path:

@@ -10,6 +10,7 @@ from ccmove.rewrite.jsonspan import Node, parse, quote
 from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice, Texts
+from ccmove.rewrite.windows import compared
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
@@ -57,6 +58,34 @@ def entries(text: str) -> dict[str, str]:
     if projects is None:
         return {}
     return {path: node.raw for path, node in projects.members().items()}
+
+
+def with_entry(text: str, path: str, entry: str) -> str:
+    """The file with this entry of a project, too; what it has there already wins, as
+    in a merge.
+    """
+    text = _with_projects(text)
+    projects = parse(text).members()[PROJECTS]
+    entries = _with_entry(projects, path, entry)
+    return make.apply(text, [(projects, entries)])
+
+
+def _with_projects(text: str) -> str:
+    """A file that has them, if only none."""
+    text = text if text.strip() else "{}"
+    root = parse(text)
+    if PROJECTS in root.members():
+        return text
+    whole = make.changed(root, {}, [(PROJECTS, "{}")])
+    return make.apply(text, [(root, whole)])
+
+
+def _with_entry(projects: Node, path: str, entry: str) -> str:
+    entries = projects.members()
+    for name, there in entries.items():
+        if compared(name) == compared(path):
+            return make.changed(projects, {name: merged(there.raw, entry)})
+    return make.changed(projects, {}, [(path, entry)])
 
 
 def _projects(projects: Node, paths: PathMap) -> str:

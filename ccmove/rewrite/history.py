@@ -88,14 +88,16 @@ class ByPath:
 
 
 class Swap(NamedTuple):
-    """A value as it is spelled in the file, and what comes in its place."""
+    """A value as it is spelled in the file, and what comes in its place; or a whole
+    line that comes, or goes, where there is nothing on the other side.
+    """
 
     old: bytes
     new: bytes
 
     @property
     def move(self) -> tuple[str, str]:
-        return decoded(self.old), decoded(self.new)
+        return _path_in(self.old), _path_in(self.new)
 
     @property
     def growth(self) -> int:
@@ -173,6 +175,25 @@ class Scan:
         for row in rest:
             self.add(*row)
         self.size = rest.size
+
+
+def _path_in(raw: bytes) -> str:
+    """The path that a value is, or that a line has; "" where there is nothing."""
+    line = raw.strip(b"\n")
+    if not line.startswith(b"{"):
+        return decoded(line) if line else ""
+    prompt = prompt_of(line)
+    if prompt is None:
+        raise NotJsonError("a line without a path")
+    return decoded(prompt.project)
+
+
+def prompt_of(line: bytes) -> Prompt | None:
+    """The prompt that a line is, from its own beginning; None for any other line."""
+    try:
+        return _prompt(line, 0)
+    except (NotJsonError, UnicodeDecodeError):
+        return None
 
 
 def encoded(path: str) -> bytes:
@@ -371,6 +392,9 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
             row = next(rows, None)
         pieces.append(view[done:end])
         yield b"".join(pieces)
+    while row is not None:  # lines that are added at the end
+        yield row[1].new
+        row = next(rows, None)
 
 
 def to_record(scan: Scan) -> Iterator[bytes]:

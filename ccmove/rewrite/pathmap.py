@@ -102,7 +102,7 @@ class PathMap:
         moves = list(self.moves)
         kept = set(self.kept)
         alone = set(self.alone)
-        for spelled in _spellings(home):
+        for spelled in spellings(home):
             kept.update(map(spelled, self.kept))
             alone.update(map(spelled, self.alone))
             for old, new in self.moves:
@@ -162,7 +162,7 @@ def are_nested(one: str, other: str) -> bool:
     return tail_below(one, other) is not None or tail_below(other, one) is not None
 
 
-def _spellings(home: str) -> Iterator[Callable[[str], str]]:
+def spellings(home: str) -> Iterator[Callable[[str], str]]:
     """How else a path in the home is written; on Windows with either slash."""
     for sign in HOME_SIGNS:
         yield partial(_with_sign, home=home, sign=sign)

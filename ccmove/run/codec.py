@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.plan.model import FolderHolds, Id, Mkdir, ProjectMove, Rename
+from ccmove.plan.model import Arrived, FolderHolds, Id, Mkdir, ProjectMove, Rename
 from ccmove.plan.records import Record, read, write
 from ccmove.run import roots
 from ccmove.run.manifest import (
@@ -81,8 +81,12 @@ def _kinds(row: object, name: str) -> Kinds:
             return roots.REPLACED
         case Rename(holds=FolderHolds()):
             return roots.FOLDER
-        case Rename() | Mkdir():
+        case Rename(holds=Arrived()):
+            return roots.INCOMING if name == "path" else roots.ENTRIES
+        case Rename():
             return roots.MOVED
+        case Mkdir():
+            return roots.MADE
         case Wrote(place=place):
             return DOCUMENTS[place]
         case WroteHistory():

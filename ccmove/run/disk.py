@@ -14,8 +14,8 @@ Its contract, which a system-call trace can check:
 - Nothing is renamed over something else, except a staged file over the one it replaces.
 - Parents are opened without following links, and every call works relative to that
   descriptor: a link put there by someone else leads to an error, not astray.
-- Directories go by rmdir, when empty. Only a backup that is pruned goes with all that
-  is in it.
+- Directories go by rmdir, when empty. Only a backup that is pruned, and what of an
+  archive is not needed, go with all that is in them.
 
 Limits: a file system that lies about fsync can't be helped. Where a directory can't be
 flushed (some network file systems say EINVAL), the change itself is still atomic.
@@ -346,6 +346,24 @@ def remove_backup(path: Path) -> None:
         else:
             shutil.rmtree(parent.at(path.name), dir_fd=parent.fd)
         _flush(parent)
+
+
+def remove_incoming(path: Path) -> None:
+    """Remove what came in an archive and is not needed: nobody but its run has made
+    anything there.
+    """
+    if not os.path.lexists(path):
+        return
+    with directory(path) as folder, folder.scan() as there:
+        entries = sorted(
+            (entry.name, entry.is_dir(follow_symlinks=False)) for entry in there
+        )
+    for name, is_directory in entries:
+        if is_directory:
+            remove_incoming(path / name)
+        else:
+            remove_file(path / name, flushed=False)
+    remove_directory(path, flushed=False)
 
 
 def open_lock(path: Path) -> int:

@@ -19,6 +19,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import RefusedError, UnfinishedRunError
 from ccmove.hints import look_at, run
+from ccmove.plan.model import INCOMING
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA
@@ -72,12 +73,24 @@ def begin(layout: Layout, manifest: Manifest) -> None:
     disk.flush(layout.own)
 
 
+def begin_again(layout: Layout, manifest: Manifest) -> None:
+    """Of a run for which something came in: that stays where it is, and nothing is done
+    by now.
+    """
+    write_manifest(manifest, layout)
+    disk.remove_file(layout.run / progress.NAME)
+    progress.make(layout.run)
+    for name in PARTS:
+        disk.ensure_directory(layout.run / name)
+    disk.flush(layout.run)
+
+
 def lines_of(manifest: Manifest) -> str:
     """The moves of a list as `--from-file` reads them.
 
     Nothing for a single move, for an undo, or where a name can't stand in a line.
     """
-    if len(manifest.moves) < 2 or manifest.undoes is not None:
+    if len(manifest.moves) < 2 or manifest.kind != "move":
         return ""
     lines = ""
     for old, new in manifest.moves:
@@ -106,7 +119,13 @@ def read_run(layout: Layout) -> Manifest | None:
         ) from error
 
 
-def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | None:
+def sweep_up(
+    layout: Layout,
+    manifest: Manifest | None,
+    at_once: bool,
+    *,
+    keeps_incoming: bool = False,
+) -> str | None:
     """Remove what the run left of its own; should there be anything else, its directory
     is set aside, under this ID.
 
@@ -116,6 +135,10 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
     if manifest is not None:
         _refuse_gone(layout, manifest, at_once)
         _remove_files(layout, manifest)
+    if keeps_incoming:
+        return None
+    if manifest is not None:
+        disk.remove_incoming(layout.run / INCOMING)
         disk.remove_file(layout.journal)
     run = layout.run
     if not set(names_in(run)) <= set(RECORDS):

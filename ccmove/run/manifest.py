@@ -50,9 +50,13 @@ class WroteHistory(OneOfSeveral):
 
     number: Count
     path: Path
-    before: Content
+    before: Content | None  # None for a history that was made
     after: Content
     record: Hash  # of that file
+
+    @property
+    def size_before(self) -> int:
+        return 0 if self.before is None else self.before.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +98,24 @@ class Manifest(Undertaking):
         return are_settings(str(path) for path in self.replaced)
 
     @property
+    def holds_only_copies(self) -> bool:
+        """Whether what it took away is nowhere else: it undid an unpack."""
+        return self.is_of_archive and self.undoes is not None
+
+    @property
     def staged(self) -> list[Path]:
-        """What is staged beside the documents that it replaces."""
-        return [
-            path.with_name(staged_name(self.id, number))
-            for number, path in enumerate(self.replaced)
-        ]
+        """What is staged beside the documents that it replaces, or beside a history
+        that was made, on the way back.
+        """
+        staged = list(enumerate(self.replaced))
+        history = self.history
+        if history is not None and history.before is None:
+            staged.append((history.number, history.path))
+        paths = []
+        for number, path in staged:
+            name = staged_name(self.id, number)
+            paths.append(path.with_name(name))
+        return paths
 
     @property
     def history(self) -> WroteHistory | None:

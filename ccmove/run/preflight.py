@@ -101,23 +101,32 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
     parents: dict[int, Path] = {}  # device -> a directory there
     needed: dict[int, int] = {}  # device -> bytes
     for path, size in _new_files(layout, plan):
-        parent = path.parent
-        if not parent.is_dir():
-            parent = layout.config_dir
-        device = os.stat(parent).st_dev
+        parent = _nearest(path.parent)
+        status = os.stat(parent)
+        device = status.st_dev
         parents.setdefault(device, parent)
         needed.setdefault(device, ROOM_TO_SPARE)
         needed[device] += size
     files = FILES_TO_SPARE + len(plan.notes_moved)
     for device, size in needed.items():
         parent = parents[device]
-        if not has_room(parent, size, files):
-            room = f"not enough room for {readable_size(size)} in new files"
-            raise RefusedError(
-                f"{parent}: {room}",
-                run("df", "-h", parent, text="what is free"),
-                again("free some space, then try again"),
-            )
+        _refuse_full(parent, size, files)
+
+
+def refuse_full_disk(layout: Layout, size: int, files: int) -> None:
+    """There must be room for so many bytes that come in, and for as many files."""
+    parent = _nearest(layout.config_dir)
+    _refuse_full(parent, size + ROOM_TO_SPARE, files + FILES_TO_SPARE)
+
+
+def _refuse_full(parent: Path, size: int, files: int) -> None:
+    if not has_room(parent, size, files):
+        room = f"not enough room for {readable_size(size)} in new files"
+        raise RefusedError(
+            f"{parent}: {room}",
+            run("df", "-h", parent, text="what is free"),
+            again("free some space, then try again"),
+        )
 
 
 def _new_files(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:

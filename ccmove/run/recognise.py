@@ -9,10 +9,10 @@ import stat
 from pathlib import Path
 
 from ccmove.claude.reading import is_there, names_in
-from ccmove.plan.model import FileHolds, FolderHolds, Holds
+from ccmove.plan.model import Arrived, FileHolds, FolderHolds, Holds
 from ccmove.plan.tree import folder_holds
 
-Noted = Holds | FileHolds | FolderHolds
+Noted = Holds | FileHolds | FolderHolds | Arrived
 
 
 def is_noted(path: Path, noted: Noted) -> bool:
@@ -23,6 +23,8 @@ def is_noted(path: Path, noted: Noted) -> bool:
     """
     if isinstance(noted, FileHolds):
         return _is_file(path, noted)
+    if isinstance(noted, Arrived):
+        return is_there(path)
     if not is_directory(path):
         return False
     if isinstance(noted, FolderHolds):
@@ -50,7 +52,7 @@ def has_grown(path: Path, noted: Noted) -> bool:
     """
     if isinstance(noted, FileHolds):
         return not _is_file(path, noted)
-    if isinstance(noted, FolderHolds):
+    if isinstance(noted, FolderHolds | Arrived):
         return False
     for name in noted.names:
         if name.endswith(".jsonl"):

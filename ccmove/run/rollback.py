@@ -41,10 +41,11 @@ from ccmove.claude.reading import (
 )
 from ccmove.claude.state import SESSION_ID
 from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
+from ccmove.plan.model import Arrived, FolderHolds, Holds, Mkdir, Rename
 from ccmove.plan.placing import mode_of
 from ccmove.rewrite import history
 from ccmove.run import disk, journal, progress
+from ccmove.run.arrived import take_out, went_on
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     RECOVER,
@@ -111,15 +112,23 @@ def recover(
 
 
 def roll_back(
-    layout: Layout, waiting: Waiting | None, *, at_once: bool = False
+    layout: Layout,
+    waiting: Waiting | None,
+    *,
+    at_once: bool = False,
+    keeps_incoming: bool = False,
 ) -> str | None:
-    """Roll back an unfinished run; what was done, in words, None if there was none."""
+    """Roll back an unfinished run; what was done, in words, None if there was none.
+
+    What came in for it is kept only where the same run is planned again.
+    """
     stayed: list[str] = []
     try:
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
             stayed = Rollback(layout, manifest, at_once=at_once).run(waiting)
-        if aside := sweep_up(layout, manifest, at_once):
+        aside = sweep_up(layout, manifest, at_once, keeps_incoming=keeps_incoming)
+        if aside:
             kept = layout.unfinished / aside
             stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
             stayed.append(f"what is left of it is in {kept}")
@@ -157,6 +166,8 @@ def _ways(operations: Iterable[Recorded]) -> Iterable[Way]:
     for operation in operations:
         if not isinstance(operation, Rename):
             continue
+        if isinstance(operation.holds, Arrived):
+            continue  # which is taken out file by file
         path = operation.path
         target = operation.target
         way = ways.pop(path, Way(operation.holds, [path]))
@@ -169,7 +180,7 @@ def _is_locked(operation: Recorded) -> bool:
     """Whether it replaces what the client has a lock for."""
     if isinstance(operation, Wrote):
         return operation.place == "config" and operation.before is not None
-    return isinstance(operation, WroteHistory)
+    return isinstance(operation, WroteHistory) and operation.before is not None
 
 
 class Rollback:
@@ -180,7 +191,7 @@ class Rollback:
     ) -> None:
         self.layout = layout
         self.manifest = manifest
-        self.since = Since(manifest)
+        self.since = Since(manifest, went_on(manifest.operations))
         self.at_once = at_once  # by the run itself, which failed just now
         self.stayed: list[str] = []  # what came later and was left as it is, in words
         self.gone: list[Path] = []  # where a document was that has our change in it
@@ -360,6 +371,8 @@ class Rollback:
     def _undo(self, operation: Recorded) -> None:
         """The opposite of one operation that is done."""
         match operation:
+            case Rename(target=target, holds=Arrived() as arrived):
+                self.stayed += take_out(arrived, target, self.since.elsewhere)
             case Rename() if is_there(operation.target):
                 self._rename_back(operation)
             case Mkdir(path):
@@ -505,15 +518,22 @@ class Rollback:
         if is_there(wrote.path):
             if self._history is not None:
                 self._history.look_again()
-                disk.replace(self._history.path, wrote.path)
+                self._replace_history(wrote, self._history)
             return
         saved = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
         if saved is None:
             return
         with saved as file:
-            whole = history.Scan(wrote.before.size)
+            whole = history.Scan(wrote.size_before)
             pieces = history.rewritten(reader(file), whole)
             self._write(wrote, pieces, _attributes(wrote.before))
+
+    def _replace_history(self, wrote: WroteHistory, staged: StagedHistory) -> None:
+        """One that was made goes, unless there is something new in it."""
+        if wrote.before is None and not staged.scan.new_size():
+            disk.remove_file(wrote.path)
+        else:
+            disk.replace(staged.path, wrote.path)
 
     def _stage_history(self, operations: Iterable[Recorded]) -> None:
         """Before the locks, since a large history takes time; only its tail is left for

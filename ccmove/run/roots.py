@@ -12,7 +12,8 @@ from itertools import chain
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, POINTER
+from ccmove.claude.state import ALIASES, BESIDE_SESSIONS, INDEX, MEMORY, POINTER
+from ccmove.plan import model
 from ccmove.plan.files import PLACES
 from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import PARKED, is_id
@@ -26,7 +27,10 @@ Kinds = Collection[str]  # of what is at a path
 # rewritten.
 PROJECT: Kinds = {"project", "folder"}
 FOLDER: Kinds = {"folder"}
-MOVED: Kinds = {"entry", "index", "note", "alias", "kept"}
+ENTRIES: Kinds = {"entry", "index", "note", "alias", "beside"}
+MOVED: Kinds = {*ENTRIES, "kept", "history", "config"}
+MADE: Kinds = {*ENTRIES, "projects"}
+INCOMING: Kinds = {"incoming"}
 NOTE: Kinds = {"note"}
 HISTORY: Kinds = {"history"}
 CONFIG: Kinds = {"config"}
@@ -106,8 +110,8 @@ def _kind(spelled: list[str]) -> str:
     match spelled:
         case ["config"]:
             return "config"
-        case ["state", "history.jsonl"]:
-            return "history"
+        case ["projects"]:
+            return "projects"
         case ["projects", _, *names]:
             return _kind_in_project(names)
         case ["run", *names]:
@@ -116,11 +120,21 @@ def _kind(spelled: list[str]) -> str:
             return _kind_in_run(names)
         case ["state" | "desktop", *_] if _is_document(spelled):
             return "document"
-        case ["state", "ccmove" | "projects", *_]:
+        case ["state", *names]:
+            return _kind_in_state(names)
+    root = spelled[0]
+    return "project" if root == "home" or os.path.isabs(root) else ""
+
+
+def _kind_in_state(names: list[str]) -> str:
+    match names:
+        case ["history.jsonl"]:
+            return "history"
+        case ["ccmove" | "projects", *_]:
             return ""
-        case [root, *_] if root in ("state", "home") or os.path.isabs(root):
-            return "project"
-    return ""
+        case [name, *_] if name in BESIDE_SESSIONS:
+            return "beside"
+    return "project"
 
 
 def _kind_in_project(names: list[str]) -> str:
@@ -137,6 +151,8 @@ def _kind_in_run(names: list[str]) -> str:
     match names:
         case ["aside" | "parked", _, *_]:
             return "kept"
+        case [model.INCOMING, _, *_]:
+            return "incoming"
     return ""
 
 

@@ -15,6 +15,7 @@ from ccmove.errors import RefusedError
 from ccmove.hints import look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
+from ccmove.rewrite.added import without_added
 from ccmove.rewrite.history import Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
@@ -46,7 +47,7 @@ def read_scan(directory: Path, wrote: WroteHistory) -> Scan:
     path = directory / "files" / f"{wrote.number}.changes"
     data = _saved(path, wrote.record)
     try:
-        kept = from_record(data, wrote.before.size, wrote.after.size)
+        kept = from_record(data, wrote.size_before, wrote.after.size)
         if not kept.lines:
             raise ValueError("no change at all")
         return kept
@@ -87,7 +88,7 @@ def document_back(
         as_text(after),
         as_text(now),
         following(layout, since),
-        since.manifest.paths.map,
+        since.renamed.map,
     )
     return text.encode("utf-8", "surrogateescape"), named, None
 
@@ -128,7 +129,10 @@ def plan_history_back(
         before, hashes = _hash_up_to(read, seen.size, wrote, tick)
         if wrote is None:
             scan = _lines_back(Scan(), read, seen.size, since)
-        elif hashes.get(wrote.before.size) == wrote.before.sha256:
+        elif since.manifest.is_unpack:
+            kept = read_scan(directory, wrote)
+            scan = without_added(kept, read, seen.size, since.stays)
+        elif hashes.get(wrote.size_before) == _hash_before(wrote):
             return None  # our write was not done, or was taken out already
         else:
             kept = read_scan(directory, wrote)
@@ -140,11 +144,25 @@ def plan_history_back(
                 scan.extend(came)
             else:
                 scan = _lines_back(kept, read, seen.size, since)
-            if is_as_left and seen.size == end:
-                mtime = wrote.before.mtime_ns
+        if wrote is not None:
+            mtime = _date_before(wrote, hashes, scan)
     if not scan.lines:
         return None
     return WriteHistory(path, scan, seen, since, before, mtime)
+
+
+def _hash_before(wrote: WroteHistory) -> str:
+    return "" if wrote.before is None else wrote.before.sha256
+
+
+def _date_before(wrote: WroteHistory, hashes: dict[int, str], scan: Scan) -> int | None:
+    """The date to give back, where all is to be as it was."""
+    before = wrote.before
+    after = wrote.after
+    is_as_left = max(hashes) == after.size and hashes[after.size] == after.sha256
+    if before is not None and is_as_left and scan.new_size() == before.size:
+        return before.mtime_ns
+    return None
 
 
 def _lines_back(kept: Scan, read: Read, size: int, since: Since) -> Scan:
@@ -161,7 +179,7 @@ def _hash_up_to(
     hashes: dict[int, str] = {}
     marks = {size}
     if wrote is not None:
-        marks.add(wrote.before.size)
+        marks.add(wrote.size_before)
         marks.add(wrote.after.size)
     done = 0
     for mark in sorted(marks):

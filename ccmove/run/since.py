@@ -104,12 +104,24 @@ class Since:
         kept = self.manifest.paths.reversed().kept
         return PathMap(tuple(back), kept | staying)
 
+    @property
+    def renamed(self) -> PathMap:
+        """What became of paths here: an archive's are those of another machine."""
+        return PathMap(()) if self.manifest.is_unpack else self.manifest.paths
+
     def takes_back(self, new: str, old: str) -> bool:
         """Whether what came since at NEW goes to this OLD."""
         return self.following.map(new) == old
 
     def _decided(self) -> Iterator[tuple[Move, bool]]:
-        """Of every pair of the run whether what came since at its NEW goes to OLD."""
+        """Of every pair of the run whether what came since at its NEW goes to OLD.
+
+        Never where it was unpacked: OLD is on another machine.
+        """
+        if self.manifest.is_unpack:
+            for pair in self._pairs():
+                yield pair, False
+            return
         pairs = dict.fromkeys(self._pairs())
         coming = Counter(new for _, new in pairs)
         for pair in pairs:

@@ -6,6 +6,7 @@ under the lock.
 """
 
 import hashlib
+import io
 import os
 import stat
 import time
@@ -20,6 +21,7 @@ from ccmove.claude.reading import (
     Fingerprint,
     add_to_hash,
     beside,
+    is_there,
     open_regular,
     reader,
     sha256_of,
@@ -107,17 +109,21 @@ class StagedHistory:
         it grows with the history until that is replaced.
         """
         self._files = files
-        disk.save(self.write.path, files / f"{self.number}.before")
+        if not self.write.is_made:
+            disk.save(self.write.path, files / f"{self.number}.before")
 
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history, while a thread reads back what is written."""
         planned = self.scan.new_size()
         waiting = SimpleQueue[bytes | None]()
         with (
-            _opened(self.write.path) as file,
+            self._opened_now() as file,
             beside(lambda: self._read_back(waiting)) as is_busy,
         ):
-            attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
+            attributes = Attributes()
+            if not self.write.is_made:
+                facts = os.fstat(file.fileno())
+                attributes = Attributes.of(facts, self.write.mtime_ns)
 
             def pieces() -> Iterator[bytes]:
                 done = 0
@@ -137,6 +143,10 @@ class StagedHistory:
         if not os.lstat(self.path).st_size == self._checked == planned:
             raise CcmoveError(f"the new history is not as planned: {self.path}")
 
+    def _opened_now(self) -> BinaryIO:
+        """The history as it is; one that is made has nothing in it yet."""
+        return io.BytesIO() if self.write.is_made else _opened(self.write.path)
+
     def _read_back(self, waiting: SimpleQueue[bytes | None]) -> None:
         written = iter(waiting.get, None)
         for first in written:  # by then the file is there
@@ -150,6 +160,10 @@ class StagedHistory:
         False when nothing.
         """
         write = self.write
+        if write.is_made:
+            if is_there(write.path):
+                raise keeps_changing(write.path)
+            return False
         with _opened(write.path) as file:
             facts = os.fstat(file.fileno())
             now = Fingerprint.of(facts)
@@ -184,12 +198,14 @@ class StagedHistory:
         disk.remove_file(changes, flushed=False)
         disk.write_new(changes, history.to_record(self.scan))
         facts = os.lstat(self.path)
-        before = Content(
-            sha256=self._before.hexdigest(),
-            size=self._seen.size,
-            mode=stat.S_IMODE(facts.st_mode),
-            mtime_ns=self._seen.mtime_ns,
-        )
+        before = None
+        if not self.write.is_made:
+            before = Content(
+                sha256=self._before.hexdigest(),
+                size=self._seen.size,
+                mode=stat.S_IMODE(facts.st_mode),
+                mtime_ns=self._seen.mtime_ns,
+            )
         after = Content(self._after.hexdigest(), self.scan.new_size())
         return WroteHistory(
             number=self.number,

@@ -22,15 +22,22 @@ from ccmove.claude.reading import Fingerprint, is_there
 from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, describe
 from ccmove.hints import again, run
 from ccmove.plan.model import (
+    INCOMING,
     Mkdir,
     Operation,
     Plan,
     Rename,
+    Undertaking,
     Write,
     WriteHistory,
 )
 from ccmove.run import backups, disk, verify
-from ccmove.run.journal import begin, flush_parts, was_interrupted
+from ccmove.run.journal import (
+    begin,
+    begin_again,
+    flush_parts,
+    was_interrupted,
+)
 from ccmove.run.locks import client_locks, held, own_lock
 from ccmove.run.manifest import (
     Manifest,
@@ -117,6 +124,47 @@ def run_plan(
         return Outcome(plan, None, rolled_back)
 
 
+def run_arrival(
+    layout: Layout,
+    first: Undertaking,
+    receive: Callable[[Path], None],
+    make_plan: MakePlan,
+    make_report: MakeReport,
+    progress: Progress | None = None,
+) -> Outcome:
+    """As `run_plan`, for what comes in first: `receive` puts it into a directory of the
+    run, where it stays until it is in place. It is planned when all of it is there.
+    """
+    refuse_foreign_state(layout)
+    if not is_there(layout.config_dir):  # of a new machine
+        disk.make_directory(layout.config_dir)
+    with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
+        rolled_back = roll_back(layout, progress)
+        try:
+            identifier = backups.new_id(layout)
+            begin(layout, _first_manifest(layout, first, identifier))
+            receive(layout.run / INCOMING)
+            for tries_left in reversed(range(TRIES)):
+                plan = make_plan()
+                preflight(layout, plan)
+                if not plan.operations:
+                    roll_back(layout, progress, at_once=True)
+                    return Outcome(plan, None, rolled_back)
+                work = Work(layout, plan, False, progress, identifier)
+                outcome = Outcome(plan, identifier, rolled_back)
+                try:
+                    attempt(work, partial(make_report, outcome), ending)
+                    return outcome
+                except StaleLookError:
+                    if not tries_left:
+                        raise
+        except BaseException:
+            with interrupts_ignored():
+                roll_back(layout, progress, at_once=True)
+            raise
+    raise AssertionError("the last try ends the loop")
+
+
 def attempt(
     work: Work, make_report: Callable[[], bytes], ending: contextlib.ExitStack
 ) -> None:
@@ -146,7 +194,9 @@ def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     layout = work.layout
     with interrupts_ignored():
-        rolled_back = roll_back(layout, work.progress, at_once=True)
+        rolled_back = roll_back(
+            layout, work.progress, at_once=True, keeps_incoming=work.is_arrival
+        )
     if rolled_back is None and work.has_begun:
         what = f"{layout.run} is gone, so the run could not be rolled back"
         first = f"put {layout.own} back where it was, then"
@@ -173,13 +223,19 @@ class Work:
     """One attempt: what it stages, and the steps in their order."""
 
     def __init__(
-        self, layout: Layout, plan: Plan, full: bool, progress: Progress | None
+        self,
+        layout: Layout,
+        plan: Plan,
+        full: bool,
+        progress: Progress | None,
+        begun: str | None = None,  # the run's ID, where something came in for it
     ) -> None:
         self.layout = layout
         self.plan = plan
         self.full = full  # hash everything
         self.progress = progress or _tell_nobody
-        identifier = backups.new_id(layout)
+        self.is_arrival = begun is not None
+        identifier = begun or backups.new_id(layout)
         self.staged = _staged(layout, plan, identifier)
         self.manifest = _first_manifest(layout, plan, identifier)
         self.notes_saved: list[SavedNote] = []
@@ -187,7 +243,10 @@ class Work:
         self._hashed = 0  # bytes
 
     def begin(self) -> None:
-        begin(self.layout, self.manifest)
+        if self.is_arrival:
+            begin_again(self.layout, self.manifest)
+        else:
+            begin(self.layout, self.manifest)
         self.has_begun = True
 
     def stage(self) -> None:
@@ -289,9 +348,10 @@ class Work:
                 staged = self.staged[number]
                 staged.look_again()
                 disk.replace(staged.path, operation.path)
+            case WriteHistory(path) if operation.is_made:
+                disk.rename_new(self.staged[number].path, path)
             case WriteHistory(path):
-                staged = self.staged[number]
-                disk.replace(staged.path, path)
+                disk.replace(self.staged[number].path, path)
 
     def _rename(self, rename: Rename) -> None:
         """Nothing goes into the backup that came after it was looked at."""
@@ -320,6 +380,7 @@ class Work:
                 # Of the history what changed is kept, and no more.
                 second_name = layout.run / "files" / f"{staged.number}.before"
                 disk.remove_file(second_name, flushed=False)
+        disk.remove_incoming(layout.run / INCOMING)
         flush_parts(layout)
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say
@@ -345,7 +406,9 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
         beside = op.path.with_name(name)
         match op:
             case WriteHistory():
-                staged[number] = StagedHistory(number, op, beside)
+                made = layout.run / "staged" / name
+                path = made if op.is_made else beside
+                staged[number] = StagedHistory(number, op, path)
             case Write(before=None):
                 made = layout.run / "staged" / name
                 staged[number] = StagedDocument(number, op, made)
@@ -354,13 +417,15 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
     return staged
 
 
-def _first_manifest(layout: Layout, plan: Plan, identifier: str) -> Manifest:
+def _first_manifest(layout: Layout, plan: Undertaking, identifier: str) -> Manifest:
     """What a run writes down when it begins: what it is about, what it replaces."""
     replaced: list[Path] = []
-    for op in plan.operations:
-        is_made = isinstance(op, Write) and op.before is None
-        if isinstance(op, Write | WriteHistory) and not is_made:
-            replaced.append(op.path)
+    for op in plan.operations if isinstance(plan, Plan) else ():
+        match op:
+            case Write() if op.before is not None:
+                replaced.append(op.path)
+            case WriteHistory() if not op.is_made:
+                replaced.append(op.path)
     folders_at_new = [folder_id(new) for _, new in plan.moves]
     return Manifest(
         id=identifier,

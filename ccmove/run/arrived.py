@@ -1,0 +1,102 @@
+"""What came in an archive: is it still as it came?
+
+A file that is may be taken out again, by a rollback or an undo. A session that went on
+stays, with all that has its ID: its transcript, its folder, its tasks, its prompts.
+"""
+
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path, PurePath
+
+from ccmove.claude.reading import is_there, names_in, sha256_of
+from ccmove.claude.state import SESSION_ID
+from ccmove.plan.model import Arrival, Arrived, FileHolds, Rename
+from ccmove.run import disk
+from ccmove.run.manifest import Recorded
+from ccmove.run.recognise import is_noted
+
+
+def session_at(path: Path) -> str | None:
+    """The session that a file belongs to, by its own name or a directory's above it."""
+    for name in (path.name, *(parent.name for parent in path.parents)):
+        match = SESSION_ID.match(name)
+        if match:
+            return match.group()
+    return None
+
+
+def arrivals(operations: Iterable[Recorded]) -> Iterator[tuple[Path, Arrival]]:
+    """Each file that came, where the run brought it."""
+    for operation in operations:
+        if isinstance(operation, Rename) and isinstance(operation.holds, Arrived):
+            for arrival in operation.holds.files:
+                yield operation.target / arrival.name, arrival
+
+
+def went_on(operations: Collection[Recorded]) -> frozenset[str]:
+    """The sessions of which a file that came is not as it came any more.
+
+    A former version of it, which is there before it comes and when it is gone again,
+    says nothing.
+    """
+    former: dict[Path, FileHolds] = {}
+    for operation in operations:
+        match operation:
+            case Rename(path, holds=FileHolds() as holds):
+                former[path] = holds
+    sessions = set()
+    for path, arrival in arrivals(operations):
+        session = session_at(path)
+        if session is None or not is_there(path):
+            continue
+        if is_as_it_came(path, arrival):
+            continue
+        if path not in former or not is_noted(path, former[path]):
+            sessions.add(session)
+    return frozenset(sessions)
+
+
+def is_as_it_came(path: Path, arrival: Arrival) -> bool:
+    """By size and date, which is as it was packed."""
+    facts = os.lstat(path)
+    if not stat.S_ISREG(facts.st_mode):
+        return False
+    return (facts.st_size, facts.st_mtime_ns) == (arrival.size, arrival.mtime_ns)
+
+
+def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str]:
+    """Remove what came to `target`, and is as it came; what stays, in words.
+
+    Each file is looked at by itself, so that who is killed here goes on later.
+    """
+    stayed: list[str] = []
+    for arrival in holds.files:
+        path = target / arrival.name
+        if not is_there(path) or session_at(path) in staying:
+            continue
+        if is_as_it_came(path, arrival) and sha256_of(path) == arrival.sha256:
+            disk.remove_file(path)
+        else:
+            stayed.append(f"{path} has changed since, so it stays")
+    for directory in directories_of(holds, target):
+        stayed += _remove_if_empty(directory)
+    return stayed
+
+
+def directories_of(holds: Arrived, target: Path) -> list[Path]:
+    """The directories that came with these files, each after what is in it."""
+    directories: set[Path] = set()
+    for arrival in holds.files:
+        for parent in PurePath(arrival.name).parents:
+            directories.add(target / parent)
+    return sorted(directories, reverse=True)
+
+
+def _remove_if_empty(path: Path) -> Iterator[str]:
+    if not is_there(path):
+        return
+    if names_in(path):
+        yield f"{path} has something new in it, so it stays"
+    else:
+        disk.remove_directory(path)
