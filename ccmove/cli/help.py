@@ -80,6 +80,10 @@ EXAMPLES: dict[str, Rows] = {  # of each command
         ("ccmove recover", "roll back what was interrupted"),
         ("ccmove recover --set-aside", "keep what can't be rolled back, and go on"),
     ),
+    "unpack": (
+        ("ccmove unpack app.tar.gz ~/code/app", "the other end of ccmove pack"),
+        ("ccmove unpack -n app.tar.gz", "preview: what would come, and where to"),
+    ),
     "hook": (
         ("ccmove hook --install", "be told in a renamed folder, when a session starts"),
         ("ccmove hook --remove", "not any more"),

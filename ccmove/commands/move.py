@@ -254,7 +254,7 @@ def _mentions(
     layout: Layout, plan: Plan, pairs: Moves, ahead: Plan | None = None
 ) -> tuple[Leftover, ...]:
     """What names an old path after a move; a search that fails is no reason to fail."""
-    if plan.kind == "undo":
+    if plan.kind != "move":
         return ()
     try:
         rows = mentions(layout, plan, pairs, ahead)

@@ -58,6 +58,20 @@ class MoveOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnpackOptions(Asked):
+    """Of unpacking; its arguments are FILE and maybe NEW."""
+
+    command: str = "unpack"
+    dry_run: bool = False
+    map: tuple[str, ...] = ()  # each FROM=TO
+    with_config: bool = False
+    merge: bool = False
+
+    def with_merge(self) -> Self:
+        return replace(self, merge=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HookOptions(Asked):
     """Of the entry of Claude Code's settings that runs the hook."""
 

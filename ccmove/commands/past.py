@@ -33,8 +33,10 @@ from ccmove.run.backups import (
 )
 from ccmove.run.journal import read_run
 from ccmove.run.locks import own_lock
+from ccmove.run.manifest import Manifest
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
+from ccmove.text import plural
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
 INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
@@ -69,6 +71,7 @@ def show_run(layout: Layout, part: str | None = None) -> Result:
         is_past=True,
         is_undone=identifier in undone,
         is_newest=identifier == newest_id(layout),
+        is_unpack=manifest.is_of_archive,
         move_again=move_again(layout, manifest),
     )
 
@@ -113,7 +116,17 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
         moves=manifest.moves,
         kind=kind,
         undoes=manifest.undoes,
+        holds=_held(manifest),
     )
+
+
+def _held(manifest: Manifest) -> str:
+    """What a backup has that is nowhere else."""
+    if not manifest.holds_only_copies:
+        return ""
+    number = sum(move.transcripts for move in manifest.projects)
+    what = f"holds {plural(number, 'session')} that came in an archive"
+    return f"{what}: removed only by its ID"
 
 
 def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:

@@ -27,6 +27,7 @@ from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
 from ccmove.run.undo import plan_undo, refuse_built_on
+from ccmove.transfer.undo import plan_removal
 
 
 def undo(
@@ -76,6 +77,8 @@ def _undo(
         seen = next(looks, None)
         if seen is None:
             seen = to_undo(layout, manifest.id)
+        if manifest.is_unpack:
+            return plan_removal(layout, manifest, tick)
         return plan_undo(layout, *seen, merge=merge, tick=tick)
 
     said = Said(running, rolled_back)
@@ -147,6 +150,9 @@ def move_again(layout: Layout, manifest: Manifest) -> Hint:
         moves = [(old, new) for new, old in moves]
     command = ["ccmove", *manifest.options]
     text = "to rewrite again" if manifest.is_of_settings else "to move again"
+    if manifest.is_of_archive:
+        _, new = moves[0]
+        return run(*command, "FILE", new, text="to unpack again")
     if len(moves) == 1:
         command += moves[0]
         return run(*command, text=text)

@@ -179,6 +179,7 @@ def breakable(text: str, room: int) -> str:
 
 
 WORK = {
+    "unpacking": "unpacking",
     "reading": "reading the history",
     "history": "writing the history",
     "hashing": "hashing",

@@ -277,7 +277,7 @@ class _Merged:
 class _Report:
     """What is read of a report; the rest, such as the counts, follows from it."""
 
-    status: Annotated[str, one_of("moved", "undone")]
+    status: Annotated[str, one_of("moved", "undone", "unpacked")]
     config_dir: str
     backup: str
     moves: tuple[_Pair, ...]

@@ -206,12 +206,14 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
-    what = "settings: " if row.kind == "settings" else ""
+    what = {"settings": "settings: ", "unpack": "unpacked: "}.get(row.kind, "")
     remarks = [f"{what}{old} -> {new}" for old, new in row.moves]
     if row.error:
         remarks = [row.error]
     if row.undoes:
         remarks.append(f"undoes {row.undoes}")
+    if row.holds:
+        remarks.append(row.holds)
     if why:
         remarks.append(why)
     for remark in remarks:

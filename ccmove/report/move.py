@@ -84,7 +84,14 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
 
 def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
     """What was done, from where to where."""
+    if result.status == "nothing":
+        return
+    if result.is_unpack and result.is_undo:
+        yield from _taken_out(result, is_planned)
+        return
     verb = "Would move" if is_planned else "Moved"
+    if result.is_unpack:
+        verb = "Would unpack" if is_planned else "Unpacked"
     if result.is_of_settings:
         verb = "Would rewrite settings" if is_planned else "Rewrote settings"
     if result.is_undo:
@@ -94,6 +101,15 @@ def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
     for old, new in result.moves:
         yield [("title", f"{verb}  "), old]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
+    yield []
+
+
+def _taken_out(result: Result, is_planned: bool) -> Iterator[Line]:
+    """Of the undo of an unpack: from where, since it goes into the backup."""
+    verb = "Would take out of" if is_planned else "Took out of"
+    for new, old in result.moves:
+        yield [("title", f"{verb}  "), ("bold", new)]
+        yield [("dim", f"{'unpacked from':>{len(verb)}}  "), old]
     yield []
 
 
@@ -322,6 +338,8 @@ def _how_it_ended(result: Result, printer: Printer) -> Line:
         return nothing_changed(None)
     if result.is_planned:
         return nothing_changed(result.apply)
+    if result.backup is None and result.is_unpack:
+        return [("good", "Everything is here already.")]
     if result.backup is None:
         return [("good", "Nothing had to be changed.")]
     again = _move_again(result, printer)

@@ -98,6 +98,7 @@ class Result:
     hints: tuple[tuple[str, str], ...] = ()  # sentence, command
     details: tuple[str, ...] = ()
     exit_code: int = 0
+    is_unpack: bool = False  # or the undo of one
     # What is true when it is told, and is not kept:
     apply: str | None = None  # the command that does what was planned
     is_past: bool = False  # a run of some time ago
@@ -141,6 +142,7 @@ class BackupRow:
     moves: Moves = ()
     kind: str = "?"
     undoes: str | None = None
+    holds: str = ""  # what is nowhere else
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def preview_of(plan: Plan, layout: Layout) -> Result:
         warnings=plan.warnings,
         remembering=plan.remembering,
         reasons=plan.notes,
+        is_unpack=plan.is_of_archive,
     )
 
 
@@ -215,6 +218,8 @@ def leftover(row: LeftAlone, layout: Layout) -> Leftover:
     """With its command as it has to be typed for this state."""
     hint = Hint(command=row.command)
     _, command = in_words(hint, config_dir=layout.given)
+    if row.line:
+        command = row.line
     if row.folder:
         command = f"{command_line(['cd', row.folder])} && {command}"
     return Leftover(row.file, row.what, command)

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.support.life import Life
+from tests.support.packed import handle_at, packed
 from tests.support.state import StateBuilder
 
 
@@ -117,6 +119,70 @@ def _folder(state: StateBuilder) -> None:
     (state.code / "app/menu.txt").write_text("café\n")
 
 
+def _there(state: StateBuilder) -> StateBuilder:
+    """Another machine, on which the project went on."""
+    there = StateBuilder(state.root / "there")
+    memory = {"MEMORY.md": "- likes tea\n- and cake\n", "notes.md": "other notes\n"}
+    app = there.project("app", sessions=2, index=True, memory=memory, prompts=2)
+    there.project("app/pkg", sessions=1, prompts=1)
+    first, _ = app.sessions
+    tasks = there.config_dir / "tasks" / first
+    tasks.mkdir(parents=True)
+    (tasks / "1.json").write_text('{"status": "completed"}')
+    (there.config_dir / "plans").mkdir()
+    (there.config_dir / "plans/brave-fox.md").write_text("brew\n")
+    return there
+
+
+def _unpack(state: StateBuilder) -> None:
+    """A used machine: one session went on there, the notes differ, there are older
+    tasks; the history ends within a line.
+    """
+    there = _there(state)
+    memory = {"MEMORY.md": "- likes tea\n- tall\n", "notes.md": "notes\n"}
+    new = state.project(
+        "neu",
+        sessions=1,
+        index=True,
+        memory=memory,
+        subagents=False,
+        make_folder=True,
+    )
+    data = packed(there, "app", "app/pkg")
+    app = handle_at(there, "app")
+    for session in app.sessions:
+        tasks = there.config_dir / "tasks" / session
+        if not tasks.exists():
+            continue
+        text = (app.directory / f"{session}.jsonl").read_bytes()
+        beginning = new.directory / f"{session}.jsonl"
+        beginning.write_bytes(text[: text.rindex(b"\n", 0, -1) + 1])
+        beginning.chmod(0o600)
+        older = state.config_dir / "tasks" / session
+        older.mkdir(parents=True)
+        (older / "1.json").write_text('{"status": "open"}')
+    with state.history.open("ab") as file:
+        file.write(b'{"display":"torn')
+    _end_of(there, state, data)
+
+
+def _unpack_empty(state: StateBuilder) -> None:
+    """A machine on which Claude Code was never started."""
+    there = _there(state)
+    data = packed(there, "app", "app/pkg")
+    (state.code / "neu").mkdir()
+    state.history.unlink()
+    state.config_file.unlink()
+    state.projects.rmdir()
+    _end_of(there, state, data)
+
+
+def _end_of(there: StateBuilder, state: StateBuilder, data: bytes) -> None:
+    """Only the archive is left of the other machine."""
+    shutil.rmtree(there.root)
+    (state.code / "app.tar.gz").write_bytes(data)
+
+
 def _plugins(state: StateBuilder, path: str) -> None:
     """Readable by all, unlike a backup: so its mode changes on the way there and back."""
     file = state.config_dir / "plugins/installed_plugins.json"
@@ -147,6 +213,12 @@ SCENARIOS = {
             _swap,
             ("--from-file", "-", *_FREE),
             (("one", "two"), ("two", "one")),
+        ),
+        Scenario("unpack", _unpack, ("unpack", "--with-config", "app.tar.gz", "neu")),
+        Scenario(
+            "unpack-empty",
+            _unpack_empty,
+            ("unpack", "--with-config", "app.tar.gz", "neu"),
         ),
         Scenario("folder", _folder, ("--move-folder", "--settings", "app", "neu")),
     )

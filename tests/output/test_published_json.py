@@ -15,6 +15,7 @@ from ccmove.cli.options import JSON
 from tests.inspect.conftest import make_repo
 from tests.output.golden import UPDATE
 from tests.output.inprocess import Run
+from tests.support.packed import archive
 from tests.support.published import SCHEMA, check_json, closed, problems
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder, encoded_name
@@ -37,6 +38,30 @@ def example(state: StateBuilder) -> None:
     blog = state.project(code / "blog", sessions=1, prompts=0, repo="me/blog")
     used = int(blog.transcripts[0].stat().st_mtime)
     make_repo(code / "journal", "me/blog", at=used + 1)
+    (state.home / "laptop.tar.gz").write_bytes(of_laptop())
+
+
+def of_laptop() -> bytes:
+    """An archive of a project that was packed in another home."""
+    session = "8c4d3df5-889f-434c-ba1c-22f23fd7cb1b"
+    path = "/home/me-too/code/store"
+    turn = {"type": "user", "cwd": path, "sessionId": session}
+    prompt = {"display": "hello", "project": path, "sessionId": session}
+    rows: list[tuple[str, str, dict[str, Any], int]] = [
+        ("transcript", f"projects/1/sessions/{session}.jsonl", turn, 10**18),
+        ("history", "projects/1/history.jsonl", prompt, 0),
+        ("config", "projects/1/config.json", {"hasTrustDialogAccepted": True}, 0),
+    ]
+    git = {"root": None, "remote": None}
+    return archive(
+        [(role, name, line(data), date) for role, name, data, date in rows],
+        [{"path": path, "git": git}],
+        "/home/me-too",
+    )
+
+
+def line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
 
 
 def normalised(text: str, state: StateBuilder) -> Any:

@@ -1,0 +1,253 @@
+"""Unpacking: where each project of an archive goes, and then a run like any other."""
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ccmove.claude.git import identity
+from ccmove.claude.layout import Layout
+from ccmove.claude.live import running_sessions
+from ccmove.commands.options import UnpackOptions
+from ccmove.errors import RefusedError, UsageError
+from ccmove.hints import again, ask, in_words, run
+from ccmove.plan.model import Plan, Undertaking
+from ccmove.report.json import to_json, to_text
+from ccmove.report.result import Result, preview_of
+from ccmove.rewrite.pathmap import PathMap, client_spelling, is_root, tail_below
+from ccmove.run.backups import all_backups, ledger_of
+from ccmove.run.preflight import preflight, refuse_full_disk
+from ccmove.run.transaction import Outcome, Progress, run_arrival
+from ccmove.text import plural
+from ccmove.transfer.archive import Header, Reader
+from ccmove.transfer.incoming import Incoming, look_through, receive
+from ccmove.transfer.request import Request, candidates
+from ccmove.transfer.roles import Part
+from ccmove.transfer.unpack import (
+    identity_of_packed,
+    plan_unpack,
+)
+
+PIPE = "-"
+
+
+def unpack(
+    layout: Layout,
+    options: UnpackOptions,
+    progress: Progress | None = None,
+    rolled_back: str | None = None,
+) -> Result:
+    """Unpack an archive in one transaction, or only look what that would do."""
+    file, *_ = options.arguments
+    with _opened(file) as stream:
+        reader = Reader(stream, "standard input" if file == PIPE else file)
+        request = Request(
+            _pairs(layout, reader.header, options),
+            with_config=options.with_config,
+            merge=options.merge,
+        )
+        refuse_full_disk(layout, reader.header.size, len(reader.header.members))
+        if options.dry_run:
+            result = _preview(layout, reader, request, options, progress)
+        else:
+            result = _do(layout, reader, request, options, progress)
+    return replace(result, rolled_back=rolled_back or result.rolled_back)
+
+
+def _opened(file: str) -> AbstractContextManager[BinaryIO]:
+    if file != PIPE:
+        return open(file, "rb")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError(
+            "standard input is a terminal",
+            run("ccmove", "unpack", "FILE", text="to unpack a file"),
+        )
+    return nullcontext(sys.stdin.buffer)
+
+
+def _preview(
+    layout: Layout,
+    reader: Reader,
+    request: Request,
+    options: UnpackOptions,
+    progress: Progress | None,
+) -> Result:
+    def meets(part: Part) -> Iterable[Path]:
+        return candidates(layout, request, part)
+
+    incoming = look_through(reader, meets, progress)
+    plan = _planned(layout, incoming, request, options)
+    preflight(layout, plan)
+    if not plan.operations:
+        return replace(preview_of(plan, layout), status="nothing")
+    _, apply = in_words(ask(replace(options, dry_run=False)))
+    return replace(preview_of(plan, layout), apply=apply)
+
+
+def _do(
+    layout: Layout,
+    reader: Reader,
+    request: Request,
+    options: UnpackOptions,
+    progress: Progress | None,
+) -> Result:
+    results: list[Result] = []
+    came: list[Incoming] = []
+
+    def take_in(directory: Path) -> None:
+        incoming = receive(reader, directory, progress)
+        came.append(incoming)
+
+    def make_plan() -> Plan:
+        return _planned(layout, came[-1], request, options)
+
+    def make_report(outcome: Outcome) -> bytes:
+        results.append(_done(layout, outcome))
+        return to_text(to_json(results[-1])).encode()
+
+    about = Undertaking(kind="unpack", moves=request.tops)
+    outcome = run_arrival(layout, about, take_in, make_plan, make_report, progress)
+    if outcome.identifier is None:
+        return replace(_done(layout, outcome), status="nothing")
+    return results[-1]
+
+
+def _done(layout: Layout, outcome: Outcome) -> Result:
+    return replace(
+        preview_of(outcome.plan, layout),
+        status="unpacked",
+        backup=outcome.identifier,
+        rolled_back=outcome.rolled_back,
+    )
+
+
+def _planned(
+    layout: Layout, incoming: Incoming, request: Request, options: UnpackOptions
+) -> Plan:
+    ledger = ledger_of(layout, all_backups(layout))
+    plan, replaced = plan_unpack(layout, incoming, request, ledger)
+    if replaced:
+        _refuse_running(layout, replaced, options)
+    return plan
+
+
+def _refuse_running(
+    layout: Layout, replaced: list[str], options: UnpackOptions
+) -> None:
+    """A client would go on writing to a transcript that is not there any more."""
+    for session in running_sessions(layout):
+        if session.session not in replaced:
+            continue
+        what = f"session {session.session} is running (pid {session.pid}), and its "
+        what += "transcript would be replaced by the longer one of the archive"
+        if options.dry_run:
+            what += "; unpacking will be refused until it is gone"
+        raise RefusedError(what, again("exit it (/exit), then"))
+
+
+# -- where each project goes
+
+
+def _pairs(
+    layout: Layout, header: Header, options: UnpackOptions
+) -> tuple[tuple[str, str], ...]:
+    """The path of each project there, and here."""
+    paths = [project.path for project in header.projects]
+    home = client_spelling(str(layout.home))
+    at_home = PathMap(((header.home, home),))
+    root = _root_of(paths)
+    if options.map:
+        asked = [_move(text) for text in options.map]
+        asked += at_home.moves
+        moves = PathMap(tuple(asked))
+    elif root is not None:
+        folder = _folder(header, root, at_home, options)
+        moves = PathMap(((root, folder),))
+    else:
+        _refuse_one_folder(paths, options)
+        moves = at_home
+    pairs = [(path, moves.map(path) or path) for path in paths]
+    for path, place in pairs:
+        _refuse_unplaceable(path, place, options)
+    return tuple(pairs)
+
+
+def _refuse_one_folder(paths: list[str], options: UnpackOptions) -> None:
+    """Projects that are not in one folder can't all go to one."""
+    file, *new = options.arguments
+    if new:
+        place = f"{paths[0]}={new[0]}"
+        mapped = replace(options, arguments=(file,), map=(place,))
+        number = plural(len(paths), "project")
+        raise UsageError(f"the archive has {number}, not one", ask(mapped))
+
+
+def _root_of(paths: list[str]) -> str | None:
+    """The project that all others are in; None where there is no such one."""
+    for root in paths:
+        if all(tail_below(path, root) is not None for path in paths):
+            return root
+    return None
+
+
+def _move(text: str) -> tuple[str, str]:
+    old, sign, new = text.partition("=")
+    if not sign or not old or not new:
+        raise UsageError(f"--map {text}: expected FROM=TO")
+    return old.rstrip("/\\") or old, _real(new)
+
+
+def _folder(header: Header, root: str, at_home: PathMap, options: UnpackOptions) -> str:
+    """The folder here: the one that was typed, else that of the same path, else the
+    current one if it is the same repository.
+    """
+    file, *typed = options.arguments
+    if typed:
+        return _as_typed(typed[0])
+    usual = at_home.map(root) or root
+    if os.path.isabs(usual) and os.path.isdir(usual):
+        return _real(usual)
+    here = _real(".")
+    if _is_repository_of(header, root, here):
+        return here
+    with_new = replace(options, arguments=(file, "NEW"))
+    hint = ask(with_new, "say where it goes")
+    what = f"{usual} does not exist, and {here} is not the same repository"
+    raise RefusedError(what, hint)
+
+
+def _is_repository_of(header: Header, root: str, folder: str) -> bool:
+    """Whether the folder is a checkout of the project that was packed."""
+    now = identity(folder)
+    for project in header.projects:
+        if project.path != root:
+            continue
+        was = identity_of_packed(project)
+        return bool(was.roots & now.roots or was.remotes & now.remotes)
+    return False
+
+
+def _real(path: str) -> str:
+    return client_spelling(os.path.realpath(path))
+
+
+def _as_typed(new: str) -> str:
+    if not new.strip():
+        raise UsageError("NEW is empty (an unset variable?)")
+    if not os.path.isdir(new):
+        is_there = os.path.lexists(new)
+        what = f"{new} {'is not a folder' if is_there else 'does not exist'}"
+        hint = again("clone or make it, then")
+        raise RefusedError(what, hint)
+    return _real(new)
+
+
+def _refuse_unplaceable(path: str, place: str, options: UnpackOptions) -> None:
+    if not os.path.isabs(place) or is_root(place):
+        raise RefusedError(
+            f"{path} can't be a folder here",
+            ask(replace(options, map=(f"{path}=TO",)), "say where it goes"),
+        )

@@ -1,0 +1,217 @@
+"""What of an archive is merged with documents that are here: notes, indexes, entries of
+the config file, prompts. The paths in them are those of here by then.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PureWindowsPath
+from typing import ClassVar
+
+from ccmove.claude.reading import hashed_history
+from ccmove.claude.state import INDEX
+from ccmove.errors import ArchiveError
+from ccmove.plan.model import WriteHistory
+from ccmove.rewrite import config, index
+from ccmove.rewrite.added import Arriving, arriving, with_lacking
+from ccmove.rewrite.history import ByPath
+from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
+from ccmove.rewrite.occurrences import Occurrences
+from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
+from ccmove.rewrite.splice import Mapper, at_places
+from ccmove.rewrite.windows import slashed
+from ccmove.run.saved import as_text
+from ccmove.transfer.files import Files
+from ccmove.transfer.privilege import (
+    Privilege,
+    harmless,
+    missing_secrets,
+    privileges,
+)
+from ccmove.transfer.request import is_memory_file
+from ccmove.transfer.sessions import Fate, Sessions
+
+MODE = 0o600  # of a document that is made
+NO_RULE = ByPath(PathMap(()))  # prompts that come meanwhile stay as they are
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What an MCP server lacks that was not packed."""
+
+    project: str
+    server: str
+    names: str
+
+
+class Documents:
+    """Plans the new texts; files have their places by then."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.placer = files.placer
+        self.layout = files.layout
+        self.incoming = files.incoming
+        self.request = files.request
+        self.left_out: list[Privilege] = []
+        self.missing: list[Missing] = []
+
+    def merge_memory(self) -> None:
+        """The lines of MEMORY.md that the one here lacks."""
+        finals = self.files.finals
+        for came in self.incoming.files:
+            part = came.part
+            data = self.incoming.texts.get(came.member.name)
+            if data is None or not is_memory_file(part):
+                continue
+            final = self.files.place_of(part)
+            if finals.get(final) is came:
+                continue
+            text = as_text(data)
+            source = self.files.base / came.place
+            self.placer.add(text, source, final, MODE)
+
+    # -- indexes
+
+    def merge_indexes(self) -> None:
+        """The entries of what is here by then; none is made where none was packed."""
+        for project, data in self.incoming.texts_of("index"):
+            directory = self.layout.projects / self.request.target(project)
+            try:
+                entries = self._index_here(project, directory, as_text(data))
+            except NotJsonError:  # Claude Code needs no index
+                continue
+            if not index.entries(entries):
+                continue
+            final = directory / INDEX
+            self._forget_former(final)
+            self.files.make(directory)
+            source = self.files.base / str(project) / INDEX
+            self.placer.add(entries, source, final, MODE)
+
+    def _index_here(self, project: int, directory: Path, text: str) -> str:
+        """With the paths of here, and without sessions that are not brought."""
+        sessions = self.files.sessions
+        keys = [key for key, _ in index.entries(text)]
+        skipped = [key for key in keys if sessions.is_skipped(key, directory.name)]
+        return self._with_paths(project, directory, index.without(text, skipped))
+
+    def _with_paths(self, project: int, directory: Path, text: str) -> str:
+        new = self.request.new(project)
+        text = index.with_owner(text, lambda _: new)
+        places: dict[str, Mapper] = {}
+        places["entries/[]/projectPath"] = self.request.paths.map
+        places["entries/[]/fullPath"] = partial(_full_path, directory)
+        return at_places(text, places)
+
+    def _forget_former(self, file: Path) -> None:
+        """Entries of sessions of which a longer transcript comes: they say its size."""
+        if not self.placer.tree.has(file):
+            return
+        draft = self.placer.draft_at(file)
+        if draft is not None:
+            longer = self.files.sessions.of(Fate.LONGER)
+            try:
+                draft.text = index.without(draft.text, longer)
+            except NotJsonError:
+                return
+
+    # -- the config file
+
+    def merge_config(self) -> None:
+        """The entries of the projects; what would allow something only if asked for."""
+        for project, data in self.incoming.texts_of("config"):
+            entry = self._entry_here(project, as_text(data))
+            new = self.request.new(project)
+            if self.request.with_config:
+                for server, names in missing_secrets(entry):
+                    lack = Missing(new, server, names)
+                    self.missing.append(lack)
+            else:
+                self.left_out += privileges(entry)
+                entry = harmless(entry)
+            has_something = parse(entry).members()
+            if has_something:
+                self._add_entry(slashed(new), entry)
+
+    def _entry_here(self, project: int, entry: str) -> str:
+        """With the paths of here, by the rewrites of a move."""
+        old = self.request.old(project)
+        inside = self._occurrences()
+        try:
+            if parse(entry).kind != "{":
+                raise NotJsonError("not an object")
+            text = f'{{"projects": {{{quote(old)}: {entry}}}}}'
+            text = config.with_values(text, inside, inside)
+            text = config.rewritten(text, self.request.paths)
+        except NotJsonError as error:
+            what = f"the archive has a config entry that can't be used: {error}"
+            raise ArchiveError(what) from None
+        [entry] = config.entries(text).values()
+        return entry
+
+    def _occurrences(self) -> Occurrences:
+        """The paths as people write them, with the home of there."""
+        home = self.incoming.header.home
+        usual = self.request.paths.moves
+        moves = list(usual)
+        for spelled in spellings(home):
+            for old, new in usual:
+                other = spelled(old)
+                if other not in HOME_SIGNS:
+                    moves.append((other, new))
+        paths = PathMap(tuple(moves))
+        here = str(self.layout.home)
+        return Occurrences.of(paths, here, os.path.lexists)
+
+    def _add_entry(self, key: str, entry: str) -> None:
+        file = self.layout.real_config_file
+        if not self.placer.tree.has(file):
+            self.placer.add("{}", self.files.base, file, MODE)
+        draft = self.placer.draft_at(file)
+        if draft is not None:
+            draft.text = config.with_entry(draft.text, key, entry)
+
+    # -- prompts
+
+    def prompts(self) -> WriteHistory:
+        """Those that are not here yet come to the end of the history."""
+        coming = list(self._prompts_that_come())
+        path = self.layout.history
+        digest = hashlib.sha256()
+        with hashed_history(path, digest) as (read, seen):
+            scan = with_lacking(read, seen.size, coming)
+        return WriteHistory(path, scan, seen, NO_RULE, digest)
+
+    def _prompts_that_come(self) -> Iterator[Arriving]:
+        sessions = self.files.sessions
+        for project, data in self.incoming.texts_of("history"):
+            target = self.request.target(project)
+            rule = WithSessions(self.request.paths, sessions, target)
+            yield from arriving(data, rule)
+
+
+def _full_path(directory: Path, path: str) -> str:
+    """Of a transcript, whose name may stand behind either slash."""
+    return str(directory / PureWindowsPath(path).name)
+
+
+@dataclass(frozen=True)
+class WithSessions:
+    """The rule of an unpack: prompts go with their session, to the path of here."""
+
+    paths: PathMap
+    sessions: Sessions
+    target: str  # the name of the project's directory here
+    by_session: ClassVar[bool] = True
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        return self.paths.needles()
+
+    def new_path(self, path: str, session: str | None) -> str | None:
+        if self.sessions.is_skipped(session, self.target):
+            return None
+        return self.paths.map(path)

@@ -1,0 +1,102 @@
+"""What of a packed entry of the config file would allow something here.
+
+That is never taken without being asked for. What is harmless is a short list; all the
+rest of an entry counts as a privilege, also what a client of tomorrow writes there.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ccmove.claude.state import get, members
+from ccmove.rewrite import splice
+from ccmove.rewrite.jsonspan import parse
+
+HARMLESS = re.compile(
+    r"last[A-Z]\w*|exampleFiles\w*|projectOnboardingSeenCount"
+    r"|hasCompletedProjectOnboarding"
+)
+SERVERS = "mcpServers"
+WITH_SECRETS = ("env", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Privilege:
+    """One thing by its name, and what it would allow."""
+
+    name: str
+    allows: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.allows})"
+
+
+def harmless(entry: str) -> str:
+    """The entry without all that would allow something."""
+    node = parse(entry)
+    out: splice.Texts = {}
+    for name in node.members():
+        if not HARMLESS.fullmatch(name):
+            out[name] = None
+    return splice.changed(node, out)
+
+
+def privileges(entry: str) -> list[Privilege]:
+    """What would be allowed by the rest, by name."""
+    found: list[Privilege] = []
+    for name, node in parse(entry).members().items():
+        if HARMLESS.fullmatch(name) or not _says_something(node.value):
+            continue
+        found += _named(name, node.value)
+    return found
+
+
+def _says_something(value: Any) -> bool:
+    return value not in (None, False, "", [], {})
+
+
+def _named(name: str, value: Any) -> Iterator[Privilege]:
+    """One member of an entry; a list or an object item by item."""
+    match name:
+        case "hasTrustDialogAccepted":
+            yield Privilege("trust", "Claude Code would not ask before it works here")
+        case "allowedTools" if isinstance(value, list):
+            for rule in value:
+                yield Privilege(f"allowed tool {rule}", "it would run without asking")
+        case "mcpServers" if isinstance(value, dict):
+            for server, settings in value.items():
+                yield Privilege(f"MCP server {server}", _of_server(settings))
+        case "hooks" if isinstance(value, dict):
+            for event in value:
+                yield Privilege(f"hooks for {event}", "they would run commands")
+        case _:
+            yield Privilege(f"setting {name}", "it may allow something")
+
+
+def _of_server(settings: object) -> str:
+    url = get(settings, "url")
+    if isinstance(url, str):
+        return f"it would connect to {url}"
+    words = [get(settings, "command")]
+    arguments = get(settings, "args")
+    if isinstance(arguments, list):
+        words += arguments
+    command = " ".join(word for word in words if isinstance(word, str))
+    return f"it would start {command}"
+
+
+def missing_secrets(entry: str) -> Iterator[tuple[str, str]]:
+    """Each server that lacks something, and the names of what that is."""
+    value = parse(entry).value
+    for server, settings in members(value, SERVERS).items():
+        lacking = list(_lacking(settings))
+        if lacking:
+            yield server, ", ".join(lacking)
+
+
+def _lacking(settings: object) -> Iterator[str]:
+    for holder in WITH_SECRETS:
+        for name, value in members(settings, holder).items():
+            if value == "":
+                yield name

@@ -1,0 +1,268 @@
+"""Plan how to undo an unpack: what it brought goes into the backup, what it changed
+goes back.
+
+A session that went on since stays, with all that has its ID. The backup of such an undo
+is the only one that holds what is nowhere else: it says so, and is pruned only by its
+ID.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.owners import session_of
+from ccmove.claude.reading import is_there
+from ccmove.claude.state import INDEX, State, is_of_session
+from ccmove.plan.model import (
+    Arrival,
+    LeftAlone,
+    Mkdir,
+    Plan,
+    ProjectMove,
+    Rename,
+    WriteHistory,
+)
+from ccmove.plan.placing import Placer
+from ccmove.rewrite import index
+from ccmove.rewrite.history import Tick
+from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.run.arrived import arrivals, is_as_it_came, session_at, went_on
+from ccmove.run.manifest import Manifest, Wrote, sha256
+from ccmove.run.saved import as_text, document_back, plan_history_back
+from ccmove.run.since import Since
+
+
+def plan_removal(layout: Layout, manifest: Manifest, tick: Tick = None) -> Plan:
+    """The plan that undoes an unpack, from what is there now."""
+    state = State(layout)
+    _ = state.config_values  # refuses a config file that can't be read
+    since = Since(manifest, went_on(manifest.operations))
+    removal = Removal(state, since)
+    removal.plan()
+    prompts = plan_history_back(layout, removal.directory, since, tick)
+    if prompts is not None and removal.is_emptied(prompts):
+        removal.placer.set_aside(layout.history)
+        prompts = None
+    back = [(new, old) for old, new in manifest.moves]
+    moved = removal.tree.moved()
+    seen = removal.placer.seen
+    return Plan(
+        kind="undo",
+        moves=tuple(back),
+        operations=removal.placer.operations(prompts),
+        moved=tuple(moved.items()),
+        seen=tuple(seen.items()),
+        projects=tuple(removal.projects()),
+        left_alone=tuple(removal.stays()),
+        warnings=tuple(removal.warnings),
+        undoes=manifest.id,
+        options=manifest.options,
+    )
+
+
+class Removal:
+    """Collects what undoes one unpack."""
+
+    def __init__(self, state: State, since: Since) -> None:
+        self.state = state
+        self.layout = state.layout
+        self.staying = since.elsewhere  # sessions that went on
+        self._since = since
+        self._manifest = since.manifest
+        self._operations = since.manifest.operations
+        self.directory = self.layout.backups / since.manifest.id
+        self.placer = Placer(state)
+        self.tree = self.placer.tree
+        self.warnings: list[str] = []
+
+    def plan(self) -> None:
+        """Documents first, as they are where they are; then files and directories."""
+        for wrote in self._written:
+            if wrote.before is None:
+                self._take_entries_out(wrote)
+            else:
+                self._take_change_out(wrote)
+        for path in self._tops():
+            self._take_out(path)
+        self._bring_former_versions()
+        for operation in reversed(self._operations):
+            match operation:
+                case Mkdir(path) if path != self.layout.projects:
+                    self._set_aside_if_empty(path)
+
+    @cached_property
+    def _written(self) -> list[Wrote]:
+        return [op for op in self._operations if isinstance(op, Wrote)]
+
+    # -- files
+
+    @cached_property
+    def going(self) -> dict[Path, Arrival]:
+        """What came and is as it came, but for the sessions that went on."""
+        files: dict[Path, Arrival] = {}
+        for path, arrival in arrivals(self._operations):
+            if session_at(path) in self.staying or not is_there(path):
+                continue
+            if is_as_it_came(path, arrival):
+                files[path] = arrival
+            else:
+                self.warnings.append(f"{path} has changed since, so it stays")
+        return files
+
+    @cached_property
+    def _made(self) -> list[Path]:
+        """Documents that were made, are as they were left, and are no longer needed."""
+        paths = []
+        for wrote in self._written:
+            path = wrote.path
+            document = self.state.document(path)
+            if wrote.before is not None or document is None:
+                continue
+            if wrote.place == "index" and self._stays_in(path.parent):
+                continue
+            if sha256(document.data) == wrote.after.sha256:
+                paths.append(path)
+        return paths
+
+    def _stays_in(self, directory: Path) -> bool:
+        """Whether a session of this project directory went on."""
+        names = [f"{session}.jsonl" for session in self.staying]
+        return any(is_there(directory / name) for name in names)
+
+    def _tops(self) -> Iterator[Path]:
+        """What was brought at once, and what was made."""
+        for operation in self._operations:
+            if isinstance(operation, Rename):
+                yield operation.target
+        yield from self._made
+
+    def _take_out(self, path: Path) -> None:
+        """All of it into the backup, or of a directory what goes."""
+        tree = self.tree
+        if path.is_relative_to(self.layout.own) or not tree.has(path):
+            return
+        files = [path]
+        is_directory = tree.is_directory(path)
+        if is_directory:
+            files = [path / name for name in tree.files_below(path)]
+        if files and all(map(self._goes, files)):
+            self.placer.set_aside(path)
+        elif is_directory:
+            for name in tree.names(path):
+                self._take_out(path / name)
+            self._set_aside_if_empty(path)
+
+    def _goes(self, file: Path) -> bool:
+        return file in self.going or file in self._made
+
+    def _set_aside_if_empty(self, path: Path) -> None:
+        if not self.tree.has(path) or not self.tree.is_directory(path):
+            return
+        if not self.tree.names(path):
+            self.placer.set_aside(path)
+
+    def _bring_former_versions(self) -> None:
+        """What the run replaced comes back where that is free again."""
+        for operation in self._operations:
+            if not isinstance(operation, Rename):
+                continue
+            path = operation.path
+            target = operation.target
+            kept = self.directory / "aside" / target.name
+            if target.parent.name != "aside" or not self.tree.has(kept):
+                continue
+            if not self.tree.has(path):
+                self.tree.rename(kept, path)
+
+    # -- documents
+
+    def _take_change_out(self, wrote: Wrote) -> None:
+        """The document as it is now, without what the run changed."""
+        document = self.state.document(wrote.ends)
+        if document is None:
+            what = "is gone; its old content is in the backup"
+            self.warnings.append(f"{wrote.ends} {what}")
+            return
+        content, named, mtime = document_back(
+            self.layout, self.directory, self._since, wrote, document.data
+        )
+        draft = self.placer.draft(document.path)
+        draft.text = as_text(content)
+        draft.mtime_ns = mtime
+        if wrote.place == "index":
+            draft.text = self._with_staying(draft.text, document.text)
+        for place in named:
+            what = f"{place} has changed since, so it stays"
+            self.warnings.append(f"{wrote.ends}: {what}")
+
+    def _with_staying(self, text: str, now: str) -> str:
+        """The index with the entries of sessions that stay, as they are now."""
+        staying = []
+        try:
+            for session, entry in index.entries(now):
+                if session in self.staying:
+                    staying.append((session, entry))
+            return index.with_entries(text, staying)
+        except NotJsonError:
+            return text
+
+    def _take_entries_out(self, wrote: Wrote) -> None:
+        """Of an index that was made, and that stays, those of what goes."""
+        path = wrote.path
+        is_there_still = self.state.document(path) is not None
+        if path.name != INDEX or path in self._made or not is_there_still:
+            return
+        gone = set()
+        for file in self.going:
+            if file.parent == path.parent and is_of_session(file.name):
+                gone.add(session_of(file.name))
+        draft = self.placer.draft(path)
+        try:
+            draft.text = index.without(draft.text, gone)
+        except NotJsonError:
+            self.warnings.append(f"{path} is not valid JSON, and stays as it is")
+
+    def is_emptied(self, prompts: WriteHistory) -> bool:
+        """Whether the run made the history, and there is nothing else in it."""
+        wrote = self._manifest.history
+        was_made = wrote is not None and wrote.before is None
+        return was_made and not prompts.scan.new_size()
+
+    # -- what is told
+
+    def projects(self) -> Iterator[ProjectMove]:
+        """What of each project goes into the backup."""
+        for move in self._manifest.projects:
+            directory = self.layout.projects / move.target
+            entries: dict[str, None] = {}
+            notes: list[str] = []
+            sizes: list[int] = []
+            for path, arrival in self.going.items():
+                if not path.is_relative_to(directory):
+                    continue
+                inside = path.relative_to(directory)
+                entries[inside.parts[0]] = None
+                if inside.as_posix() in move.notes:
+                    notes.append(inside.as_posix())
+                if path.suffix == ".jsonl" and path.parent == directory:
+                    sizes.append(arrival.size)
+            if entries:
+                yield replace(
+                    move,
+                    path=move.new_path,
+                    entries=tuple(entries),
+                    notes=tuple(notes),
+                    transcripts=len(sizes),
+                    size=sum(sizes),
+                )
+
+    def stays(self) -> Iterator[LeftAlone]:
+        """Sessions that went on, with all that is theirs."""
+        for move in self._manifest.projects:
+            directory = self.layout.projects / move.target
+            for session in sorted(self.staying):
+                transcript = directory / f"{session}.jsonl"
+                if is_there(transcript):
+                    yield LeftAlone(str(transcript), "went on since, and stays")

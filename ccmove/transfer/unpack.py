@@ -1,0 +1,229 @@
+"""From an archive that was read, and a look at the state, to a frozen plan.
+
+What becomes of each session is decided first (`transfer.sessions`), then of each file,
+then documents are merged as in a move. A preview makes the same plan without keeping
+what it has read.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from ccmove.claude.git import Identity
+from ccmove.claude.layout import Layout
+from ccmove.claude.owners import Ledger, Owners, listed_in
+from ccmove.claude.retention import DAY, LINE_THAT_KEEPS, days_kept, settings_file
+from ccmove.claude.state import State
+from ccmove.errors import RefusedError
+from ccmove.hints import again, run
+from ccmove.plan.model import (
+    UNPACK,
+    LeftAlone,
+    Plan,
+    ProjectMove,
+    WriteHistory,
+)
+from ccmove.plan.newcomers import Present, ages, identity_of, is_another, refuse_twin
+from ccmove.plan.placing import Placer
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.text import plural
+from ccmove.transfer.archive import PackedProject
+from ccmove.transfer.documents import Documents
+from ccmove.transfer.files import Files, came_to
+from ccmove.transfer.incoming import Incoming
+from ccmove.transfer.request import Request
+from ccmove.transfer.sessions import Fate
+
+
+def plan_unpack(
+    layout: Layout, incoming: Incoming, request: Request, ledger: Ledger
+) -> tuple[Plan, list[str]]:
+    """The plan that brings what came, and the sessions of which a longer transcript
+    takes the place of the one here; RefusedError where somebody is in the way.
+    """
+    state = State(layout)
+    _ = state.config_values  # refuses a config file that can't be read
+    placer = Placer(state)
+    files = Files(placer, incoming, request)
+    merged = _who_is_at_new(state, files, ledger)
+    files.bring_all()
+    documents = Documents(files)
+    documents.merge_memory()
+    documents.merge_indexes()
+    documents.merge_config()
+    prompts = documents.prompts()
+    to_do = [*_deleted_soon(layout, files), *_missing(documents)]
+    plan = Plan(
+        kind="unpack",
+        moves=request.tops,
+        operations=placer.operations(prompts),
+        moved=tuple(placer.tree.moved().items()),
+        seen=tuple(placer.seen.items()),
+        projects=tuple(_projects(state, files)),
+        merged=tuple(merged.items()),
+        left_alone=tuple(to_do),
+        warnings=tuple(_told(files, documents, prompts)),
+        options=UNPACK,
+    )
+    return plan, files.sessions.of(Fate.LONGER)
+
+
+# -- who is at NEW
+
+
+def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]:
+    """Each NEW with sessions of its own, and how many; a twin or another project is
+    refused.
+    """
+    request = files.request
+    listed = listed_in((), state.config_paths)
+    owners = Owners(state, ledger, PathMap(()), listed)
+    coming = {f"{session}.jsonl" for _, session in files.sessions.fates}
+    merged: dict[str, int] = {}
+    for project in request.numbers:
+        target = request.target(project)
+        if target not in state.directory_names:
+            continue
+        new = request.new(project)
+        holding = owners.of(target)
+        refuse_twin(holding, new)
+        own = {item.name for item in holding.sessions_of(new)}
+        own -= coming
+        if not own:
+            continue
+        merged[new] = len(own)
+        if not request.merge:
+            there = ages(holding.directory.path, own)
+            oldest = min(there, default=None)
+            present = Present(len(own), oldest)
+            _refuse_another(state, files, project, present)
+    return merged
+
+
+def _refuse_another(state: State, files: Files, project: int, there: Present) -> None:
+    """Refuse if NEW is not the project that was packed, by what the archive says."""
+    packed = files.incoming.header.projects[project - 1]
+    new = files.request.new(project)
+    newest = None
+    for came in files.incoming.files:
+        if came.part.role == "transcript":
+            newest = max(newest or 0, came.member.mtime_ns)
+    was = identity_of_packed(packed)
+    now = identity_of(state, new)
+    if not is_another(was, now, new, there.oldest, newest):
+        return
+    number = plural(there.sessions, "session")
+    raise RefusedError(
+        f"{new} is another project: it has {number} of its own, and its repository is "
+        f"{now}, while that of {packed.path} is {was}",
+        run("ccmove", "list", new, text="what is there"),
+        again("to merge them all the same", merge=True),
+    )
+
+
+def identity_of_packed(project: PackedProject) -> Identity:
+    remotes = {project.remote.lower()} if project.remote else set()
+    roots = {project.root} if project.root else set()
+    return Identity(frozenset(remotes), frozenset(roots))
+
+
+# -- what is told
+
+
+def _projects(state: State, files: Files) -> Iterator[ProjectMove]:
+    """A row for each project of which something comes."""
+    request = files.request
+    for project in request.numbers:
+        target = request.target(project)
+        entries: dict[str, None] = {}
+        notes: list[str] = []
+        sizes: list[int] = []
+        for inside, came in came_to(files, state.layout.projects / target):
+            if came.part.project != project:
+                continue
+            entries[inside.parts[0]] = None
+            if came.part.role == "memory":
+                notes.append(inside.as_posix())
+            if came.part.role == "transcript":
+                sizes.append(came.member.size)
+        if not entries:
+            continue
+        is_there = target in state.directory_names
+        yield ProjectMove(
+            path=request.old(project),
+            new_path=request.new(project),
+            source=target,
+            target=target,
+            kind="merge" if is_there else "rename",
+            entries=tuple(entries),
+            notes=tuple(notes),
+            transcripts=len(sizes),
+            size=sum(sizes),
+        )
+
+
+def _deleted_soon(layout: Layout, files: Files) -> Iterator[LeftAlone]:
+    """Sessions that the client's next sweep deletes: that comes first of all."""
+    days = days_kept(layout)
+    if days is None:
+        return
+    oldest = time.time_ns() - days * DAY
+    number = 0
+    for came in files.finals.values():
+        is_old = came.member.mtime_ns < oldest
+        number += came.part.role == "transcript" and is_old
+    if number:
+        verb = "was" if number == 1 else "were"
+        what = f"{plural(number, 'session')} {verb} last used over {days} days ago: "
+        what += "Claude Code deletes such sessions minutes after it starts. To keep "
+        what += "them, set this first:"
+        file = settings_file(layout)
+        yield LeftAlone(str(file), what, line=LINE_THAT_KEEPS)
+
+
+def _missing(documents: Documents) -> Iterator[LeftAlone]:
+    for lack in documents.missing:
+        new = lack.project
+        what = f"MCP server {lack.server} needs {lack.names}, which was not packed"
+        yield LeftAlone(new, what, ("claude", "mcp", "get", lack.server), folder=new)
+
+
+def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator[str]:
+    """Where it comes from, and what stayed out."""
+    words = []
+    roles = [came.part.role for came in files.finals.values()]
+    for number, noun in (
+        (roles.count("memory"), "note"),
+        (prompts.scan.lines, "prompt"),
+    ):
+        if number:
+            words.append(plural(number, noun))
+    if words:
+        home = files.incoming.header.home
+        what = f"{' and '.join(words)} of another machine ({home}) come in"
+        yield f"{what}: Claude will read that as yours"
+    if documents.left_out:
+        names = ", ".join(dict.fromkeys(map(str, documents.left_out)))
+        yield f"left out, since --with-config was not given: {names}"
+    yield from _skipped(files)
+    projects = files.layout.projects
+    for final, beside in files.placer.kept_beside:
+        both = PurePath(*final.relative_to(projects).parts[1:]).as_posix()
+        what = f"both have a different {both}; both are kept"
+        yield f"{what}, the one that came as {beside.name}"
+
+
+def _skipped(files: Files) -> Iterator[str]:
+    """Sessions that stay out, each with where the one here is."""
+    projects = files.layout.projects
+    for (project, session), fate in files.sessions.fates.items():
+        here = projects / files.request.target(project)
+        if fate is Fate.ELSEWHERE:
+            here = projects / files.sessions.places[session][0]
+            yield f"session {session} was left out: it is in {here} already"
+        elif fate is Fate.APART:
+            what = "went on here and there; the one here stays"
+            yield f"session {session} {what}, in {here}"
+        elif fate is Fate.TWICE:
+            what = "was left out of one project: the archive has it twice"
+            yield f"session {session} {what}"

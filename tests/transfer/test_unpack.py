@@ -1,0 +1,330 @@
+"""Unpacking: into empty and used homes, and back again.
+
+The archives are made by `tests.support.packed`, with nothing of `ccmove` in it.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.packed import handle_at, packed, written
+from tests.support.run import Completed, run_ccmove
+from tests.support.state import ProjectHandle, StateBuilder
+from tests.support.tree import snapshot
+
+MEMORY = {"MEMORY.md": "- likes tea\n", "notes.md": "long\n"}
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> StateBuilder:
+    """The other machine."""
+    return StateBuilder(tmp_path / "there")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> StateBuilder:
+    state = StateBuilder(tmp_path / "here")
+    (state.code / "x").mkdir()
+    return state
+
+
+def unpack(
+    here: StateBuilder, data: bytes, *args: str, new: str | None = "x"
+) -> Completed:
+    file = written(here, "app.tar.gz", data)
+    place = [here.code / new] if new else []
+    return run_ccmove("unpack", file, *place, *args, state=here)
+
+
+def prompts(state: StateBuilder, path: str) -> list[str]:
+    """What arrow-up offers at a path, in its order."""
+    spelled = str(state.code / path)
+    found = []
+    for line in state.history.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        if record["project"] == spelled:
+            found.append(record["display"])
+    return found
+
+
+def sessions_with_prompts(state: StateBuilder) -> set[str]:
+    lines = state.history.read_text(encoding="utf-8").splitlines()
+    return {json.loads(line)["sessionId"] for line in lines}
+
+
+def contents(project: ProjectHandle) -> dict[str, tuple[bytes, int]]:
+    """Of every file of a project but its index: the bytes and the date."""
+    found = {}
+    for file in project.directory.rglob("*"):
+        if file.is_file() and file != project.index:
+            inside = file.relative_to(project.directory).as_posix()
+            found[inside] = file.read_bytes(), file.stat().st_mtime_ns
+    return found
+
+
+def without_own(state: StateBuilder) -> dict[str, object]:
+    """The tree of a home, but for what is ours, and for dates of directories."""
+    tree = snapshot(state.home)
+    return {
+        name: (entry.kind, entry.mode, entry.sha256, entry.target)
+        for name, entry in tree.items()
+        if not name.startswith(".claude/ccmove")
+    }
+
+
+def test_all_of_a_project_comes_as_it_was(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", index=True, memory=MEMORY)
+    pkg = there.project("app/pkg", sessions=1)
+    session = app.sessions[0]
+    for place, name in (("tasks", "1.json"), ("file-history", "a@v1")):
+        folder = there.config_dir / place / session
+        folder.mkdir(parents=True)
+        (folder / name).write_text("{}")
+    done = unpack(here, packed(there, "app", "app/pkg"))
+    assert done.exit == 0, done
+    assert contents(handle_at(here, "x")) == contents(app)
+    assert contents(handle_at(here, "x/pkg")) == contents(pkg)
+    assert prompts(here, "x") == prompts(there, "app")
+    index = json.loads(handle_at(here, "x").index.read_bytes())
+    assert index["originalPath"] == str(here.code / "x")
+    for entry in index["entries"]:
+        assert entry["projectPath"] == str(here.code / "x")
+        assert Path(entry["fullPath"]).is_file()
+    assert (here.config_dir / "tasks" / session / "1.json").read_text() == "{}"
+    assert (here.config_dir / "file-history" / session / "a@v1").is_file()
+    for name in ("x", "x/pkg"):
+        (here.code / name).mkdir(exist_ok=True)
+    assert run_ccmove("verify", state=here).exit == 0
+
+
+def test_a_machine_without_any_state_gets_it(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", memory=MEMORY)
+    shutil.rmtree(here.config_dir)
+    here.config_file.unlink()
+    before = without_own(here)
+    assert unpack(here, packed(there, "app"), "-n").exit == 0
+    assert without_own(here) == before
+    assert unpack(here, packed(there, "app"), "--with-config").exit == 0
+    assert contents(handle_at(here, "x")) == contents(app)
+    entry = here.config()["projects"][str(here.code / "x")]
+    assert entry["hasTrustDialogAccepted"] is True
+    assert run_ccmove("undo", state=here).exit == 0
+    assert not here.history.exists()
+    assert not here.config_file.exists()
+    assert list(here.projects.iterdir()) == []
+
+
+def test_twice_is_once(there: StateBuilder, here: StateBuilder) -> None:
+    there.project("app", index=True, memory=MEMORY)
+    here.project("x", index=True, memory={"notes.md": "other\n", "MEMORY.md": "- a\n"})
+    data = packed(there, "app")
+    assert unpack(here, data).exit == 0
+    before = without_own(here)
+    again = unpack(here, data)
+    assert again.exit == 0
+    assert "here already" in again.out
+    assert without_own(here) == before
+
+
+def test_nothing_is_changed_by_a_preview(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app", memory=MEMORY)
+    before = snapshot(here.home)
+    preview = unpack(here, packed(there, "app"), "-n")
+    assert preview.exit == 0
+    assert "Would unpack" in preview.out
+    assert "3 prompts" in preview.out
+    assert snapshot(here.home) == before
+
+
+def test_there_work_and_back(there: StateBuilder, here: StateBuilder) -> None:
+    app = here.project("x", memory=MEMORY)
+    (there.code / "app").mkdir()
+    first = written(there, "x.tar.gz", packed(here, "x"))
+    assert run_ccmove("unpack", first, there.code / "app", state=there).exit == 0
+    session = app.sessions[0]
+    transcript = handle_at(there, "app").directory / f"{session}.jsonl"
+    with transcript.open("ab") as file:
+        file.write(b'{"type": "user", "turn": "went on there"}\n')
+    there.add_prompt("app", "went on there", session)
+    begun = "11111111-2222-4333-8444-555555555555"
+    there.add_session("app", session_id=begun, text="begun there")
+    back = packed(there, "app")
+    done = unpack(here, back)
+    assert done.exit == 0, done
+    after = handle_at(here, "x")
+    assert b"went on there" in (after.directory / f"{session}.jsonl").read_bytes()
+    assert (after.directory / f"{begun}.jsonl").is_file()
+    assert prompts(here, "x").count("went on there") == 1
+    assert run_ccmove("undo", state=here).exit == 0
+    assert contents(handle_at(here, "x")) == contents(app)
+    assert "went on there" not in prompts(here, "x")
+
+
+def test_a_session_that_went_on_here_and_there_stays_as_it_is_here(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", prompts=2, subagents=False)
+    apart, other = app.sessions
+    text = (app.directory / f"{apart}.jsonl").read_bytes()
+    mine = handle_at(here, "x").directory
+    mine.mkdir()
+    (mine / f"{apart}.jsonl").write_bytes(text + b'{"turn": "here"}\n')
+    with (app.directory / f"{apart}.jsonl").open("ab") as file:
+        file.write(b'{"turn": "there"}\n')
+    done = unpack(here, packed(there, "app"))
+    assert done.exit == 0, done
+    assert apart in done.out
+    assert b"here" in (mine / f"{apart}.jsonl").read_bytes()
+    assert (mine / f"{other}.jsonl").is_file()
+    assert sessions_with_prompts(here) == {other}
+
+
+def test_a_session_of_another_project_here_is_left_out(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", index=True, subagents=False)
+    moved = app.sessions[0]
+    here.add_session("elsewhere", session_id=moved)
+    done = unpack(here, packed(there, "app"))
+    assert done.exit == 0, done
+    assert moved in done.out
+    after = handle_at(here, "x")
+    assert after.sessions == app.sessions[1:]
+    assert moved not in after.index.read_text()
+    assert moved not in here.history.read_text()
+
+
+def test_privilege_is_left_out_and_named(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    entry = {
+        "allowedTools": ["Bash(rm:*)"],
+        "mcpServers": {"db": {"command": "db-server", "env": {"KEY": ""}}},
+        "hooks": {"SessionStart": [{"hooks": []}]},
+        "hasTrustDialogAccepted": True,
+        "somethingNew": {"allow": "all"},
+        "lastCost": 1.5,
+    }
+    there.project("app", config=entry)
+    data = packed(there, "app")
+    preview = unpack(here, data, "-n")
+    done = unpack(here, data)
+    for name in ("Bash(rm:*)", "MCP server db", "hooks for SessionStart", "trust"):
+        assert name in done.out
+        assert name in preview.out
+    assert "somethingNew" in done.out
+    assert here.config()["projects"][str(here.code / "x")] == {"lastCost": 1.5}
+    asked = unpack(here, data, "--with-config")
+    assert asked.exit == 0
+    assert "needs KEY, which was not packed" in asked.out
+    assert here.config()["projects"][str(here.code / "x")] == entry
+
+
+def test_undo_leaves_a_session_that_went_on_with_all_that_is_its(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", index=True, memory=MEMORY)
+    stays, goes = app.sessions
+    assert unpack(here, packed(there, "app")).exit == 0
+    after = handle_at(here, "x")
+    with (after.directory / f"{stays}.jsonl").open("ab") as file:
+        file.write(b'{"turn": "since"}\n')
+    here.add_prompt("x", "since", stays)
+    done = run_ccmove("undo", state=here)
+    assert done.exit == 0, done
+    left = handle_at(here, "x")
+    assert left.sessions == [stays]
+    assert (left.directory / stays).is_dir()
+    assert not (left.directory / goes).exists()
+    assert not left.memory.exists()
+    assert stays in left.index.read_text()
+    assert goes not in left.index.read_text()
+    assert sessions_with_prompts(here) == {stays}
+
+
+def test_the_backup_of_an_undone_unpack_is_pruned_only_by_its_id(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    assert unpack(here, packed(there, "app")).exit == 0
+    assert run_ccmove("undo", state=here).exit == 0
+    listed = run_ccmove("backups", state=here)
+    assert "holds 2 sessions that came in an archive" in listed.out
+    kept = run_ccmove("prune", "--keep", "0", state=here)
+    assert kept.exit == 0
+    backups = sorted(os.listdir(here.config_dir / "ccmove" / "backups"))
+    assert len(backups) == 2
+    assert run_ccmove("prune", backups[1], state=here).exit == 0
+    assert os.listdir(here.config_dir / "ccmove" / "backups") == []
+
+
+def test_where_it_goes_without_new(there: StateBuilder, here: StateBuilder) -> None:
+    there.project("app")
+    data = packed(there, "app", home=str(there.root))
+    refused = unpack(here, data, new=None)
+    assert refused.exit == 4
+    assert "ccmove unpack" in refused.err
+    missing = unpack(here, data, new="missing")
+    assert missing.exit == 4
+    (here.home / "code" / "app").mkdir(parents=True)
+    done = unpack(here, data, new=None)
+    assert done.exit == 0, done
+    path = str(here.home / "code" / "app")
+    assert handle_at(here, path).sessions
+
+
+def test_another_project_at_new_is_refused(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    here.project("x", repo="me/other", sessions=1)
+    git = {"root": None, "remote": "me/app"}
+    data = packed(there, "app", git=git)
+    # The sessions of both builders have the same IDs.
+    handle_at(here, "x").transcripts[0].rename(
+        handle_at(here, "x").directory / "11111111-2222-4333-8444-555555555555.jsonl"
+    )
+    refused = unpack(here, data)
+    assert refused.exit == 4, refused
+    assert "another project" in refused.err
+    assert unpack(here, data, "--merge").exit == 0
+
+
+def test_between_windows_and_here(there: StateBuilder, here: StateBuilder) -> None:
+    config = {"allowedTools": ["Read(//c/work/app/**)"]}
+    there.project("app", index=True, config=config)
+    path = "C:\\work\\app"
+    data = packed(there, "app", home="C:\\Users\\me", path_there=path)
+    done = unpack(here, data, "--with-config")
+    assert done.exit == 0, done
+    new = str(here.code / "x")
+    assert here.config()["projects"][new]["allowedTools"] == [f"Read(/{new}/**)"]
+    assert prompts(here, "x")
+    index = json.loads(handle_at(here, "x").index.read_bytes())
+    assert {entry["projectPath"] for entry in index["entries"]} == {new}
+    for entry in index["entries"]:
+        assert Path(entry["fullPath"]).is_file()
+
+
+def test_a_session_that_is_running_is_not_replaced(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", sessions=1, subagents=False)
+    session = app.sessions[0]
+    text = app.transcripts[0].read_bytes()
+    mine = handle_at(here, "x").directory
+    mine.mkdir()
+    (mine / f"{session}.jsonl").write_bytes(text[: text.index(b"\n") + 1])
+    here.session_file(os.getpid(), str(here.code / "y"), "", session)
+    refused = unpack(here, packed(there, "app"))
+    assert refused.exit == 4, refused
+    assert "is running" in refused.err
