@@ -27,10 +27,10 @@ from ccmove.transfer.files import Files
 from ccmove.transfer.privilege import (
     Privilege,
     harmless,
-    missing_secrets,
     privileges,
 )
 from ccmove.transfer.request import is_memory_file
+from ccmove.transfer.secrets import left_out_of
 from ccmove.transfer.sessions import Fate, Sessions
 
 MODE = 0o600  # of a document that is made
@@ -39,11 +39,10 @@ NO_RULE = ByPath(PathMap(()))  # prompts that come meanwhile stay as they are
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What an MCP server lacks that was not packed."""
+    """What the MCP servers of a project lack that was not packed."""
 
     project: str
-    server: str
-    names: str
+    names: tuple[str, ...]
 
 
 class Documents:
@@ -126,9 +125,8 @@ class Documents:
             entry = self._entry_here(project, as_text(data))
             new = self.request.new(project)
             if self.request.with_config:
-                for server, names in missing_secrets(entry):
-                    lack = Missing(new, server, names)
-                    self.missing.append(lack)
+                lack = Missing(new, left_out_of(entry))
+                self.missing.append(lack)
             else:
                 self.left_out += privileges(entry)
                 entry = harmless(entry)

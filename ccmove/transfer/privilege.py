@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ccmove.claude.state import get, members
+from ccmove.claude.state import get
 from ccmove.rewrite import splice
 from ccmove.rewrite.jsonspan import parse
 
@@ -17,8 +17,6 @@ HARMLESS = re.compile(
     r"last[A-Z]\w*|exampleFiles\w*|projectOnboardingSeenCount"
     r"|hasCompletedProjectOnboarding"
 )
-SERVERS = "mcpServers"
-WITH_SECRETS = ("env", "headers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +82,3 @@ def _of_server(settings: object) -> str:
         words += arguments
     command = " ".join(word for word in words if isinstance(word, str))
     return f"it would start {command}"
-
-
-def missing_secrets(entry: str) -> Iterator[tuple[str, str]]:
-    """Each server that lacks something, and the names of what that is."""
-    value = parse(entry).value
-    for server, settings in members(value, SERVERS).items():
-        lacking = list(_lacking(settings))
-        if lacking:
-            yield server, ", ".join(lacking)
-
-
-def _lacking(settings: object) -> Iterator[str]:
-    for holder in WITH_SECRETS:
-        for name, value in members(settings, holder).items():
-            if value == "":
-                yield name

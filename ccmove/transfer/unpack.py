@@ -183,9 +183,9 @@ def _deleted_soon(layout: Layout, files: Files) -> Iterator[LeftAlone]:
 
 def _missing(documents: Documents) -> Iterator[LeftAlone]:
     for lack in documents.missing:
-        new = lack.project
-        what = f"MCP server {lack.server} needs {lack.names}, which was not packed"
-        yield LeftAlone(new, what, ("claude", "mcp", "get", lack.server), folder=new)
+        if lack.names:
+            what = f"{', '.join(lack.names)}: was not packed, so it is empty here"
+            yield LeftAlone(lack.project, what, ("claude", "mcp", "list"))
 
 
 def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator[str]:

@@ -225,7 +225,7 @@ def test_privilege_is_left_out_and_named(
     assert here.config()["projects"][str(here.code / "x")] == {"lastCost": 1.5}
     asked = unpack(here, data, "--with-config")
     assert asked.exit == 0
-    assert "needs KEY, which was not packed" in asked.out
+    assert "MCP server db, env KEY: was not packed" in asked.out
     assert here.config()["projects"][str(here.code / "x")] == entry
 
 
