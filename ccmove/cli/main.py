@@ -206,6 +206,7 @@ def _refuse_unknown_help(words: list[str]) -> None:
 @click.argument(
     "arguments",
     nargs=1,
+    metavar="SHELL",
     type=click.Choice(list(SHELLS)),
     callback=options.as_words,
 )

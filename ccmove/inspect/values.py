@@ -75,7 +75,7 @@ def _in_numbers(nouns: Iterable[str]) -> str:
 
 
 def one_by_one(values: Iterable[Value]) -> str:
-    """Each value by itself, for who has to find it."""
+    """Each value on its own, for whoever has to find it."""
     described: dict[str, None] = {}
     for pointer, text in values:
         names = list(map(str, pointer))

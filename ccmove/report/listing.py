@@ -196,8 +196,9 @@ def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
     else:
         yield []
         kept = len(backups.rows) - len(removed)
-        yield [("good", f"{verb} {_total(removed)};"), f" {kept} kept."]
-    if backups.dry_run:
+        done = f"{verb} {_total(removed)};" if removed else "Nothing to remove:"
+        yield [("good", done), f" {kept} kept."]
+    if backups.dry_run and removed:
         yield nothing_changed(backups.apply)
 
 

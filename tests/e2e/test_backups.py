@@ -97,3 +97,14 @@ def test_pruning_keeps_the_newest(three: StateBuilder) -> None:
     newest = identifiers(three)[0]
     assert pruned(three, "--keep", "1") == [newest]
     assert run_ccmove("restore", state=three).exit == 0
+
+
+def test_a_preview_of_a_pruning_that_would_remove_nothing_offers_nothing(
+    state: StateBuilder,
+) -> None:
+    state.project("old")
+    (state.code / "new").mkdir()
+    assert run_ccmove(state.code / "old", state.code / "new", state=state).exit == 0
+    told = run_ccmove("prune", "-n", state=state)
+    assert told.out.splitlines()[-1] == "Nothing to remove: 1 kept."
+    assert "To apply" in run_ccmove("prune", "--keep", "0", "-n", state=state).out
