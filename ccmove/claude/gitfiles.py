@@ -44,8 +44,8 @@ def gitdir(folder: Path) -> Path | None:
     text = small_text(folder / ".git")
     if not text.startswith("gitdir:"):
         return None
-    place = folder / text.removeprefix("gitdir:").strip()
-    return Path(os.path.normpath(place))
+    gitdir = folder / text.removeprefix("gitdir:").strip()
+    return Path(os.path.normpath(gitdir))
 
 
 def small_text(path: Path | str) -> str:

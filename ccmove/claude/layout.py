@@ -16,7 +16,7 @@ USER_SETTINGS = ("settings.json", "settings.local.json")  # in the config direct
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
-class _Place:
+class _Inside:
     """A file or directory inside of the config directory."""
 
     def __init__(self, *parts: str) -> None:
@@ -35,20 +35,20 @@ class Layout:
     home: Path
     given: str | None = None  # as `--config-dir` names it, for commands to type
 
-    history = _Place("history.jsonl")
-    sessions = _Place("sessions")
-    jobs = _Place("jobs")
-    plugins = _Place("plugins", "installed_plugins.json")
-    daemon_lock = _Place("daemon.lock")
+    history = _Inside("history.jsonl")
+    sessions = _Inside("sessions")
+    jobs = _Inside("jobs")
+    plugins = _Inside("plugins", "installed_plugins.json")
+    daemon_lock = _Inside("daemon.lock")
     # All that is ccmove's.
-    own = _Place("ccmove")
-    lock = _Place("ccmove", "lock")
-    journal = _Place("ccmove", "journal.json")
-    backups = _Place("ccmove", "backups")
+    own = _Inside("ccmove")
+    lock = _Inside("ccmove", "lock")
+    journal = _Inside("ccmove", "journal.json")
+    backups = _Inside("ccmove", "backups")
     # What pruned backups told of whose sessions are.
-    ledger = _Place("ccmove", "ledger.json")
-    run = _Place("ccmove", "run")  # of a run under way, which becomes its backup
-    unfinished = _Place("ccmove", "unfinished")  # runs that could not be rolled back
+    ledger = _Inside("ccmove", "ledger.json")
+    run = _Inside("ccmove", "run")  # of a run under way, which becomes its backup
+    unfinished = _Inside("ccmove", "unfinished")  # runs that could not be rolled back
 
     @cached_property
     def projects(self) -> Path:

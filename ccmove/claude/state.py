@@ -278,9 +278,9 @@ class State:
         and how often each.
         """
         named: dict[str, Counter[str]] = defaultdict(Counter)
-        for place, numbers in (*self._main_lists(), *self._other_lists()):
+        for noun, numbers in (*self._main_lists(), *self._other_lists()):
             for path, number in numbers.items():
-                named[path][place] += number
+                named[path][noun] += number
         return dict(named)
 
     def _main_lists(self) -> Iterator[tuple[str, dict[str, int]]]:

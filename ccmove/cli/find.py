@@ -169,10 +169,10 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
         sessions = survey.by_path[new].sessions
     matches = []
     for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
-        for place in _best_at(finder, old, new):
-            is_weak = sessions and place.is_by_name and place.against
+        for candidate in _best_at(finder, old, new):
+            is_weak = sessions and candidate.is_by_name and candidate.against
             if not is_weak:
-                matches.append(Match(old, place, _kept(finder, old)))
+                matches.append(Match(old, candidate, _kept(finder, old)))
     if matches:
         return [match for match in matches if not _comes_along(match, matches)]
     if sessions:
@@ -194,13 +194,13 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     """
     _, outer = nearest_folder(old)
     inside = new + old.removeprefix(outer)
-    places = finder.candidates(old)
-    levels = [place.level for place in places]
+    candidates = finder.candidates(old)
+    levels = [candidate.level for candidate in candidates]
     best = []
-    for place in places:
-        is_there = place.path in (new, inside)
-        if is_there and place.level == min(levels):
-            best.append(place)
+    for candidate in candidates:
+        is_there = candidate.path in (new, inside)
+        if is_there and candidate.level == min(levels):
+            best.append(candidate)
     return best
 
 
@@ -230,8 +230,8 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
             new = next(iter(survey.former[old]))
             what = f"{old} was moved to {new}: its data is in place"
             raise NothingKnownError(what, MISSING)
-        for place in finder.candidates(old):
-            match = Match(old, place, _kept(finder, old))
+        for candidate in finder.candidates(old):
+            match = Match(old, candidate, _kept(finder, old))
             matches.append(match)
     if matches:
         return matches

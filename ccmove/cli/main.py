@@ -142,22 +142,22 @@ def with_command(args: list[str]) -> list[str]:
         return args
     name = "move"
     rest = list(args)
-    place = first_word(args)
-    if place is not None:
-        word = ALIASES.get(args[place], args[place])
+    position = first_word(args)
+    if position is not None:
+        word = ALIASES.get(args[position], args[position])
         if word in COMMANDS:
             name = word
-            del rest[place]
+            del rest[position]
     return [name, *rest]
 
 
 def first_word(args: list[str]) -> int | None:
     """Where the first word stands that is neither an option nor the value of one."""
     is_value = False
-    for place, word in enumerate(options_of(args)):
+    for position, word in enumerate(options_of(args)):
         is_option = word.startswith("-") and word != "-"
         if not is_option and not is_value:
-            return place
+            return position
         is_value = word in WITH_VALUE
     return None
 
@@ -166,10 +166,10 @@ def _refuse_other_words(args: list[str]) -> None:
     """UsageError for a first word that is almost a command, or another tool's, with
     the right one.
     """
-    place = first_word(args)
-    if place is None:
+    position = first_word(args)
+    if position is None:
         return
-    word, rest = args[place], args[place + 1 :]
+    word, rest = args[position], args[position + 1 :]
     if word == "help":
         _refuse_unknown_help(rest)
         return
@@ -184,7 +184,7 @@ def _refuse_other_words(args: list[str]) -> None:
         words = rest or ["OLD", "NEW"]
     raise UsageError(
         f"no such command: {word} (for a folder of that name, type ./{word})",
-        run("ccmove", *args[:place], *words, text="did you mean"),
+        run("ccmove", *args[:position], *words, text="did you mean"),
     )
 
 
