@@ -21,6 +21,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.plan.model import ProjectMove
+from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.manifest import Manifest, Wrote
 from ccmove.run.since import Since, topmost
 from ccmove.text import plural
@@ -254,35 +255,45 @@ def _moves_of_sessions(
 
 
 def begun_below(owners: Owners, since: Since) -> Iterator[PortionBack]:
-    """Directories of projects that were begun below NEW after the run, and go back."""
-    state = owners.state
+    """Directories of projects that were begun below NEW after the run: those that go
+    back, and those of which all stays.
+    """
+    names = _names_of_begun(owners.state, since)
+    for directory in owners.state.readable(names):
+        holding = owners.of(directory.name)
+        move = _move_of_begun(holding, since)
+        if move is not None:
+            yield _portion_of_begun(directory, move, since)
+
+
+def _names_of_begun(state: State, since: Since) -> Iterator[str]:
+    """Directories to which the run brought nothing, by names that may be below NEW."""
     filled = {move.target for move in since.manifest.projects}
-    news = topmost(new for new, _ in since.following.moves)
+    news = topmost(new for _, new in since.manifest.moves)
     starts = tuple(encode(new)[:200] for new in news)
-    near = [name for name in state.directory_names if name.startswith(starts)]
-    names = [name for name in near if name not in filled]
-    for directory in state.readable(names):
-        move = _move_of_begun(owners.of(directory.name), since)
-        if move is None:
-            continue
-        items = [item for item in directory.items if is_of_session(item.name)]
-        yield PortionBack(
-            move,
-            directory,
-            items=tuple(items),
-            staying=(),
-            follows=True,
-            is_whole=True,
-        )
+    for name in state.directory_names:
+        if name.startswith(starts) and name not in filled:
+            yield name
+
+
+def _portion_of_begun(
+    directory: ProjectDirectory, move: ProjectMove, since: Since
+) -> PortionBack:
+    """All of it goes back, or nothing."""
+    items = tuple(item for item in directory.items if is_of_session(item.name))
+    if since.takes_back(move.new_path, move.path):
+        return PortionBack(move, directory, items, (), follows=True, is_whole=True)
+    return PortionBack(move, directory, (), items, follows=False, is_whole=False)
 
 
 def _move_of_begun(holding: Holding, since: Since) -> ProjectMove | None:
-    """As if a run had brought it. None unless it is of one path, and that follows."""
+    """As if a run had brought it. None unless it is of one path below a NEW."""
     paths = holding.claims.keys() - since.own_paths
     if len(paths) != 1:
         return None
     (new,) = paths
-    old = since.following.map(new)
+    moves = [(there, here) for here, there in since.manifest.moves]
+    old = since.following.map(new) or PathMap(tuple(moves)).map(new)
     if old is None:
         return None
     return ProjectMove(

@@ -52,9 +52,10 @@ def plan_undo(
     owners = Owners(state, ledger, manifest.paths, listed)
     since = Since(manifest)
     begun = list(begun_below(owners, since))
-    absent = absent_sessions(state, manifest, begun)
+    going = [portion for portion in begun if portion.follows]
+    absent = absent_sessions(state, manifest, going)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
-    portions = [*portions_back(owners, since), *begun]
+    portions = [*portions_back(owners, since), *going]
     at_old = list(_known_at_old(state, manifest, portions))
     merged = refuse_users(owners, since, at_old, merge=merge)
     undoing = Undoing(state, since, portions, absent)
@@ -68,7 +69,7 @@ def plan_undo(
         what = f"nothing of {manifest.id} can be undone"
         past = run("ccmove", "backups")
         raise RefusedError(what, past, details=undoing.warnings)
-    stays = stays_at_new(portions)
+    stays = stays_at_new([*portions, *begun])
     to_rename = folders_to_rename(layout, since)
     moved = undoing.tree.moved()
     seen = undoing.placer.seen

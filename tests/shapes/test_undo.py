@@ -473,3 +473,27 @@ def test_the_commands_for_the_folders_bring_each_back_when_typed_in_order(
     assert sorted(path.name for path in state.code.iterdir() if path.name in olds) == (
         sorted(olds)
     )
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape((("old", "new"),), {"new/z": "new/z"}, ("old/x", "new")),
+        Shape((("old", "new"),), {"new/x": "new/x"}, ("old", "old/x"), ("--only",)),
+    ],
+    ids=["below a merge", "--only"],
+)
+def test_a_project_begun_below_new_that_stays_is_named_with_the_command(
+    state: StateBuilder, shape: Shape
+) -> None:
+    """Found by hand: it was not named."""
+    story = told(state, shape)
+    undone = story.whole()
+    (new,) = shape.since
+    old = new.replace("new", "old")
+    paths = [story.life.path(name) for name in (new, old)]
+    words = command_in(undone, *paths)
+    assert words is not None, (undone.out, undone.err)
+    done = story.run(*words)
+    assert done.exit == 0, (done.out, done.err)
+    story.assert_together(story.begun[new], old)
