@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccmove.rewrite import config as config_file
@@ -134,6 +134,38 @@ def test_what_came_later_in_a_config_file_is_kept(
         assert rest == config
         assert kept == sorted(later_values(now))
     assert set(kept) == set(later_values(now))
+
+
+PLACES = ("/a", "/b", "/c", "/a/x")
+
+
+@settings(max_examples=500)
+@given(
+    st.dictionaries(st.sampled_from(PLACES), st.sampled_from(PLACES), min_size=2),
+    st.sets(st.sampled_from(PLACES), min_size=2),
+    st.sets(st.sampled_from(PLACES)),
+    st.sets(st.sampled_from((*PLACES, "/b/y", "/n"))),
+)
+def test_wherever_it_belongs_what_came_later_is_kept_and_no_key_is_there_twice(
+    moves: dict[str, str], known: set[str], staying: set[str], used: set[str]
+) -> None:
+    """In swaps, chains and merges, of which some follow and others stay."""
+    paths = PathMap(tuple(pair for pair in moves.items() if pair[0] != pair[1]))
+    before = stringify(
+        {"projects": {key: {"v": key} for key in sorted(known)}}
+    ).decode()
+    after = config_file.rewritten(before, paths)
+    now = json.loads(after)
+    for number, key in enumerate(sorted(used)):
+        now["projects"].setdefault(key, {})[f"later {number}"] = True
+    following = PathMap(paths.reversed().moves, frozenset(staying))
+    back = Following(following.map, following.map)
+    text = stringify(now).decode()
+    result, _ = taken_out("config", before, after, text, back, paths.map)
+    for key in PLACES:
+        assert result.count(f'"{key}":') <= 1
+    for number in range(len(used)):
+        assert result.count(f'"later {number}"') == 1
 
 
 @given(CONFIGS, MAPS, st.data())
