@@ -7,6 +7,7 @@ secret.
 
 from __future__ import annotations
 
+import copy
 import gzip
 import hashlib
 import io
@@ -141,7 +142,7 @@ def _other_value(forgery: Forgery, source: Source) -> None:
         if source.below(8) == 1:
             del record[key]
         else:
-            record[key] = source.pick(VALUES)
+            record[key] = copy.deepcopy(source.pick(VALUES))
         return
 
 
