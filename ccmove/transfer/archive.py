@@ -248,6 +248,10 @@ class Reader:
         """
         return self._members
 
+    def sum_of(self, member: Member) -> str:
+        """The hash of what was read of a member, all of which was."""
+        return self._sums[member.name]
+
     def finish(self) -> None:
         """Read to the end: from here on the contents count."""
         for _ in self._members:

@@ -7,7 +7,6 @@ MEMORY.md are kept in memory, since they are merged with what is here.
 """
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -144,10 +143,8 @@ def _read(
             texts[member.name] = text
             pieces = iter([text])
         if member.role not in TEXTS:
-            digest = hashlib.sha256()
-            hashed = _hashed(pieces, digest)
-            keeper.keep(member, hashed)
-            came = Came(member, member.part, digest.hexdigest())
+            keeper.keep(member, pieces)
+            came = Came(member, member.part, reader.sum_of(member))
             files.append(came)
         done += member.size
         if tick:
@@ -170,18 +167,12 @@ def _text(member: Member, chunks: Iterable[bytes]) -> bytes:
     return b"".join(chunks)
 
 
-def _hashed(pieces: Iterable[bytes], digest: "hashlib._Hash") -> Iterator[bytes]:
-    for piece in pieces:
-        digest.update(piece)
-        yield piece
-
-
 def _compared(
     pieces: Iterable[bytes], size: int, paths: Iterable[Path]
 ) -> Iterator[tuple[Path, Relation]]:
     """What the file whose bytes these are is to each of those at these paths.
 
-    The pieces are read in any case: who reads them hashes them.
+    The pieces are read in any case: the archive hashes them.
     """
     with contextlib.ExitStack() as stack:
         alike: dict[Path, BinaryIO] = {}  # those that begin as it does, so far

@@ -179,7 +179,8 @@ class Linter:
             self._broken(
                 "what is the user's is renamed with a call that replaces nothing"
             )
-        if is_transcript(target) and source in self._made:
+        came = PurePosixPath(source).is_relative_to(self._own("run/incoming"))
+        if is_transcript(target) and source in self._made and not came:
             self._broken("a transcript is never copied")
         self._user_change(source, target)
         self._links = {

@@ -25,6 +25,8 @@ KILLED += [
     for *command, often in (
         ("merge", "restore", "all changed"),
         ("swap", "move", "half changed"),
+        ("unpack", "move", "all changed"),
+        ("unpack", "restore", "half changed"),
     )
     for kind in KINDS
 ]
