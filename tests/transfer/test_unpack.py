@@ -3,6 +3,7 @@
 The archives are made by `tests.support.packed`, with nothing of `ccmove` in it.
 """
 
+import gzip
 import json
 import os
 import shutil
@@ -328,3 +329,70 @@ def test_a_session_that_is_running_is_not_replaced(
     refused = unpack(here, packed(there, "app"))
     assert refused.exit == 4, refused
     assert "is running" in refused.err
+
+
+def spoiled(data: bytes, how: str) -> bytes:
+    tar = gzip.decompress(data)
+    if how.startswith("cut"):
+        share = int(how.removeprefix("cut"))
+        return gzip.compress(tar)[: len(data) * share // 100]
+    if how == "bytes":
+        return gzip.compress(tar.replace(b"tea", b"TEA"))
+    if how == "behind":
+        return gzip.compress(tar + b"more")
+    assert how == "no archive"
+    return b"PK\x03\x04"
+
+
+@pytest.mark.parametrize(
+    "how", ["cut5", "cut50", "cut90", "cut99", "bytes", "behind", "no archive"]
+)
+def test_what_is_damaged_places_nothing_and_leaves_nothing(
+    there: StateBuilder, here: StateBuilder, how: str
+) -> None:
+    there.project("app", memory=MEMORY)
+    here.project("x", memory={"notes.md": "mine\n"})
+    data = spoiled(packed(there, "app"), how)
+    before = without_own(here)
+    for words in ((), ("-n",)):
+        failed = unpack(here, data, *words)
+        assert failed.exit == 1, failed
+        assert failed.err.startswith("ccmove: ")
+        assert without_own(here) == before
+    ours = here.config_dir / "ccmove"
+    left = {file.relative_to(ours).as_posix() for file in ours.rglob("*")}
+    assert left <= {"lock", "backups"}
+
+
+def test_the_bytes_of_the_history_stay_and_prompts_come_behind_them(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    here.project("other", sessions=0, prompts=2)
+    here.odd_history("other", 8)  # the last line has no newline
+    before = here.history.read_bytes()
+    assert unpack(here, packed(there, "app")).exit == 0
+    assert here.history.read_bytes().startswith(before + b"\n")
+    here.add_prompt("other", "came since")
+    assert run_ccmove("undo", state=here).exit == 0
+    after = here.history.read_bytes()
+    assert after.startswith(before + b"\n")
+    assert b"came since" in after
+    assert after.count(b"\n") == before.count(b"\n") + 2
+
+
+def test_a_project_that_moved_on_after_the_unpack_is_undone_in_order(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    assert unpack(here, packed(there, "app")).exit == 0
+    first = os.listdir(here.config_dir / "ccmove" / "backups")[0]
+    (here.code / "x").rename(here.code / "y")
+    moved = run_ccmove(here.code / "x", here.code / "y", state=here)
+    assert moved.exit == 0, moved
+    refused = run_ccmove("undo", first, state=here)
+    assert refused.exit == 4, refused
+    assert run_ccmove("undo", state=here).exit == 0
+    undone = run_ccmove("undo", first, state=here)
+    assert undone.exit == 0, undone
+    assert list(here.projects.iterdir()) == []
