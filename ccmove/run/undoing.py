@@ -476,12 +476,12 @@ class Undoing:
             if directory in self.portion_from:
                 continue
             for end in ends:
-                if end == directory and self._is_in_place(end):
+                if end == directory and self._is_still_there(end):
                     self.placer.bring(end, self._brought[end])
                 else:
                     self._bring_thing_back(end, self._brought[end])
 
-    def _is_in_place(self, path: Path) -> bool:
+    def _is_still_there(self, path: Path) -> bool:
         """Whether it is still where the run brought it, by then, too."""
         return self.tree.has(path) and self.tree.now(path) == path
 
@@ -489,7 +489,7 @@ class Undoing:
         """What the run renamed but sessions: a note, or a directory with what goes back
         of it.
         """
-        if not self._is_in_place(end):
+        if not self._is_still_there(end):
             return
         if end.name == INDEX or self._is_of_brought_session(end):
             return  # it goes by its entries, or with its session
@@ -578,7 +578,7 @@ class Undoing:
         """Those that are in their place; an index goes by its entries."""
         for name in names:
             note = portion.source / name
-            if name != INDEX and self._is_in_place(note):
+            if name != INDEX and self._is_still_there(note):
                 self._bring_note_back(note, portion.target / name)
 
     # -- what was set aside, and what was made
