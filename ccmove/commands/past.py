@@ -122,7 +122,7 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
 
 def _held(manifest: Manifest) -> str:
     """What a backup has that is nowhere else."""
-    if not manifest.holds_only_copies:
+    if not manifest.holds_the_only_copy:
         return ""
     number = sum(move.transcripts for move in manifest.projects)
     what = f"holds {plural(number, 'session')} that came in an archive"

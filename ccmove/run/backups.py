@@ -37,7 +37,7 @@ from ccmove.run.manifest import LARGEST_MANIFEST, Manifest
 PAST = run("ccmove", "backups", text="past moves")
 REPORT = "report.json"  # what a run said, as `--json`
 LARGEST_REPORT = 256 << 20
-HOLDS_ONLY_COPIES = (
+HOLDS_THE_ONLY_COPY = (
     "holds what was unpacked and taken out again: removed only by its ID"
 )
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
@@ -320,8 +320,8 @@ def _why_it_stays(backup: Backup, age: int, wanted: Pruning) -> str:
     """Nothing for one that is to go; `age` counts from the newest, which has 0."""
     if backup.id in wanted.named:
         return ""
-    if backup.manifest is not None and backup.manifest.holds_only_copies:
-        return HOLDS_ONLY_COPIES
+    if backup.manifest is not None and backup.manifest.holds_the_only_copy:
+        return HOLDS_THE_ONLY_COPY
     if wanted.keep is None and wanted.older_than is None:
         return "not named"
     if age < (wanted.keep or 0):

@@ -98,7 +98,7 @@ class Manifest(Undertaking):
         return are_settings(str(path) for path in self.replaced)
 
     @property
-    def holds_only_copies(self) -> bool:
+    def holds_the_only_copy(self) -> bool:
         """Whether what it took away is nowhere else: it undid an unpack."""
         return self.is_of_archive and self.undoes is not None
 
