@@ -19,7 +19,7 @@ from typing import Annotated
 from ccmove.errors import CcmoveError
 from ccmove.plan.records import Count, read
 from ccmove.rewrite.windows import is_windows
-from ccmove.transfer.roles import BESIDE_SESSIONS, Names, Part, part_of
+from ccmove.transfer.roles import BESIDE_PROJECTS, Names, Part, part_of
 from ccmove.transfer.tar import (
     END,
     Source,
@@ -171,7 +171,7 @@ def _refuse_contradictions(header: Header) -> None:
         if part.role == "transcript":
             sessions.add(part.id)
     for member in header.members:
-        is_beside = member.role in BESIDE_SESSIONS
+        is_beside = member.role in BESIDE_PROJECTS
         if is_beside and member.part.id not in sessions:
             raise ValueError(f"{member.name!r} is of no session in it")
 

@@ -65,7 +65,7 @@ class Documents:
             data = self.incoming.texts.get(came.member.name)
             if data is None or not is_memory_file(part):
                 continue
-            final = self.files.place_of(part)
+            final = self.files.place_here(part)
             if finals.get(final) is came:
                 continue
             text = as_text(data)

@@ -89,7 +89,7 @@ class Files:
                 final = self.layout.projects / target
             self._bring(path, final, places)
 
-    def place_of(self, part: Part) -> Path:
+    def place_here(self, part: Part) -> Path:
         return place_here(self.layout, self.request, part)
 
     # -- where a file goes
@@ -97,7 +97,7 @@ class Files:
     def _final(self, came: Came) -> Path | None:
         """None where all of it is here already, or where it stays out."""
         part = came.part
-        final = self.place_of(part)
+        final = self.place_here(part)
         is_free = self._is_free(final)
         if part.role == "transcript":
             return self._transcript(part, final)
@@ -183,7 +183,7 @@ class Files:
             if fate is not Fate.LONGER:
                 continue
             transcript = Part("transcript", project, session)
-            here = self.place_of(transcript)
+            here = self.place_here(transcript)
             if _has(here, sign):
                 return fate
         return Fate.KEPT

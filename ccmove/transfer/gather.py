@@ -35,7 +35,7 @@ from ccmove.text import plural
 from ccmove.transfer.archive import Header, PackedProject
 from ccmove.transfer.collect import NO_ROLE, Collection, LeftOut, Source
 from ccmove.transfer.prompts import Search
-from ccmove.transfer.roles import IDS, Part, is_id
+from ccmove.transfer.roles import IDS, Part, fits_id
 from ccmove.transfer.secrets import without_secrets
 
 HEAD = 1 << 20  # in which the transcript of an agent names its session
@@ -240,7 +240,7 @@ class Gathering:
             if slug in self._plans:
                 self._add_elsewhere("plan", slug)
         for digest in sorted(self._search.pasted):
-            if is_id("paste", digest):
+            if fits_id("paste", digest):
                 self._add_elsewhere("paste", digest)
 
     def _add_elsewhere(self, role: str, identifier: str) -> None:

@@ -21,7 +21,7 @@ from ccmove.run import disk
 from ccmove.run.disk import Attributes
 from ccmove.text import readable_size
 from ccmove.transfer.archive import Header, Member, Reader
-from ccmove.transfer.request import is_memory_file, place_of
+from ccmove.transfer.request import is_memory_file, place_among_incoming
 from ccmove.transfer.roles import Part
 
 TEXTS = ("index", "history", "config")  # roles of which no file is made
@@ -44,7 +44,7 @@ class Came:
 
     @property
     def place(self) -> Path:
-        return place_of(self.part)
+        return place_among_incoming(self.part)
 
     @property
     def arrival(self) -> Arrival:
@@ -85,7 +85,7 @@ class _Receiving:
         self._make(directory)
 
     def keep(self, member: Member, pieces: Iterable[bytes]) -> None:
-        path = self._directory / place_of(member.part)
+        path = self._directory / place_among_incoming(member.part)
         self._make(path.parent)
         dated = Attributes(mtime_ns=member.mtime_ns)
         disk.write_new(path, pieces, dated)
@@ -120,7 +120,7 @@ class _Comparing:
         self._relations: dict[tuple[Path, Path], Relation] = {}
 
     def keep(self, member: Member, pieces: Iterable[bytes]) -> None:
-        place = place_of(member.part)
+        place = place_among_incoming(member.part)
         paths = self._candidates(member.part)
         for path, found in _compared(pieces, member.size, paths):
             self._relations[place, path] = found

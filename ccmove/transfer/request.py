@@ -60,7 +60,7 @@ class Request:
         return last_part(self.old(max(project, 1)))
 
 
-def place_of(part: Part) -> Path:
+def place_among_incoming(part: Part) -> Path:
     """Where a file is among what came in: as it will be here, below the number of its
     project, or beside the projects.
     """
@@ -100,7 +100,7 @@ def is_memory_file(part: Part) -> bool:
 def place_here(layout: Layout, request: Request, part: Part) -> Path:
     """Where a file goes that meets nothing."""
     if not part.project:
-        return layout.config_dir / place_of(part)
+        return layout.config_dir / place_among_incoming(part)
     directory = layout.projects / request.target(part.project)
     return directory / _place_in_project(part)
 

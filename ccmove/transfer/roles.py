@@ -35,7 +35,7 @@ IDS = {
     "paste": "[0-9a-f]{8,128}",
 }
 # Of a session, but outside of its project.
-BESIDE_SESSIONS = ("file-history", "tasks")
+BESIDE_PROJECTS = ("file-history", "tasks")
 
 _NOT_ON_WINDOWS = frozenset('<>:"|?*\\/')
 _DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -96,7 +96,7 @@ def part_of(role: str, name: str) -> Part | None:
     )
 
 
-def is_id(role: str, text: str) -> bool:
+def fits_id(role: str, text: str) -> bool:
     """Whether it can be the id of something that has no session's."""
     return re.fullmatch(IDS[role], text) is not None
 
