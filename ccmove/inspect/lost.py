@@ -437,7 +437,7 @@ class Finder:
                 continue
             elif is_only:
                 sign = "the only folder there that Claude Code does not know"
-                yield folder, Basis.NAME, sign
+                yield folder, Basis.SAME_PLACE, sign
             elif folder == self._named:
                 yield folder, Basis.SAME_PLACE, "in the same place"
 
