@@ -13,7 +13,7 @@ from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call, text_answer
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
-from ccmove.cli.questions import confirm, prompt
+from ccmove.cli.questions import MOST_WRONG, confirm, prompt
 from ccmove.commands.move import move
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.commands.paths import Pair, at_or_below, find_subject
@@ -32,8 +32,8 @@ from ccmove.run.rollback import recover
 from ccmove.text import plural, printable
 
 Choices = list[tuple[Finding, str]]  # each with its new path
-LEAVE, SKIP_REST, QUIT = "n", "s", "q"
-LETTERS = {LEAVE: LEAVE, SKIP_REST: SKIP_REST, QUIT: QUIT}
+LEAVE, SKIP_REST, QUIT, HELP = "n", "s", "q", "?"
+LETTERS = {LEAVE: LEAVE, SKIP_REST: SKIP_REST, QUIT: QUIT, HELP: HELP}
 ANSWERS = (
     "a number or y: that folder; a path: it is there; n: leave it; s: skip the rest, "
     "then apply what was answered; q: quit, nothing is applied"
@@ -212,10 +212,10 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
         answers["y"] = answers["1"]
 
     def check(typed: str) -> str:
-        if typed == "?":
-            raise click.UsageError(ANSWERS)
         if typed in answers:
             return answers[typed]
+        if typed == "y" and finding.candidates:
+            raise click.UsageError("that is not certain: type a number or a path")
         path = os.path.realpath(os.path.expanduser(typed))
         if os.path.isdir(path):
             return path
@@ -226,7 +226,12 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     default = LEAVE
     if finding.best is not None:
         default = "1"
-    return prompt(how, default=default, check=check) or QUIT
+    for _ in range(MOST_WRONG):  # what is piped in may ask for ever
+        answer = prompt(how, default=default, check=check)
+        if answer != HELP:
+            return answer or QUIT
+        screen.lines([[f"  {ANSWERS}"]])
+    return QUIT
 
 
 @options.command("verify", Asked, *options.WITH_DETAILS)

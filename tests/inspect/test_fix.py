@@ -86,6 +86,22 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(
     assert has_state(state, "doubtful")
 
 
+def test_a_question_mark_is_answered_and_y_is_not_enough_in_doubt(
+    state: StateBuilder,
+) -> None:
+    state.project("doubtful")
+    (state.code / "archive" / "doubtful").mkdir(parents=True)
+    done = fix(state, answers="?\ny\n1\n\n")
+    assert done.exit == 0, done
+    assert "s: skip the rest, then apply what was answered" in done.err
+    assert "Error: a number" not in done.err
+    assert "that is not certain: type a number or a path" in done.err
+    assert has_state(state, "archive/doubtful"), done
+    # What asks for ever ends.
+    state.project("again")
+    assert fix(state, answers="?\n" * 50).exit == 1
+
+
 def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
     state: StateBuilder,
 ) -> None:
