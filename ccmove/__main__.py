@@ -19,6 +19,8 @@ try:
 except (
     KeyboardInterrupt
 ):  # while Python was still loading; later ones end in the boundary
+    if is_hook(sys.argv[1:]):
+        sys.exit(0)  # anything else is an error on the screen
     sys.stderr.write("ccmove: interrupted; nothing was done\n")
     sys.exit(130)
 

@@ -9,7 +9,7 @@ link nothing is kept that would name it once its folder is gone.
 import json
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ccmove.claude.gitfiles import linked_as
 from ccmove.claude.layout import Layout, find_layout
@@ -129,11 +129,12 @@ def _is_in_doubt(old: str, new: str, moves: Iterable[Move]) -> bool:
 
 
 def _may_be_unmounted(path: str) -> bool:
-    """Whether the nearest folder that exists is one in which disks are mounted, or
-    there is none, as of a drive of Windows that is not connected.
+    """Whether the nearest folder that exists is one in which disks are mounted; or its
+    drive is not there, on Windows.
     """
-    near = next(filter(os.path.isdir, with_parents(path)), None)
-    if near is None:
+    root = PurePath(path).anchor
+    near = next(filter(os.path.isdir, with_parents(path)), root)
+    if not os.path.isdir(near):
         return True
     return near in MOUNTS or os.path.dirname(near) in MOUNTS_OF_USERS
 

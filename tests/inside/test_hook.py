@@ -323,6 +323,30 @@ def test_in_any_doubt_nothing_is_said(
     assert start.message() is None
 
 
+FOLDERS = {"/", "/home", "/home/me", "/Volumes", "/mnt", "/media", "/media/me"}
+
+
+@pytest.mark.parametrize(
+    ("path", "is_doubt"),
+    [
+        ("/home/me/code/app", False),
+        ("/code/app", False),
+        ("/Volumes/Work/app", True),
+        ("/mnt/work", True),
+        ("/media/me/stick/app", True),
+        ("D:\\code\\app", True),
+    ],
+)
+def test_what_may_be_on_a_disk_that_is_not_mounted_is_not_called_gone(
+    path: str, is_doubt: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No test can mount there."""
+    from ccmove.inside import renamed
+
+    monkeypatch.setattr("os.path.isdir", FOLDERS.__contains__)
+    assert renamed._may_be_unmounted(path) is is_doubt
+
+
 # -- what makes no difference
 
 

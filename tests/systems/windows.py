@@ -67,6 +67,8 @@ TESTS = {
     STRACE: "tests/crash/test_linter.py",
     APFS: "tests/systems/test_apfs.py",
     LINKS: """
+tests/inside/test_install.py::test_mode_and_link_stay
+tests/inside/test_install.py::test_a_link_that_leads_nowhere_is_still_one
 tests/inspect/test_retention.py::test_settings_may_be_a_link_and_what_is_no_file_is_not_known
 tests/shapes/test_both_stay.py
 tests/laws/test_law_06_07_12_backups.py::test_pruning_after_a_merge_loses_nothing
@@ -94,6 +96,7 @@ tests/shapes/test_shared.py::test_a_link_in_shared_memory_is_named_and_not_copie
 """,
     PROC: """
 tests/hostile/test_huge.py
+tests/inside/test_hook.py::test_typed_at_a_terminal_it_says_what_it_is_for
 tests/output/test_demo.py::test_the_demo_cleans_up_when_it_is_stopped
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[paths_in_a_folder_that_is_gone]
