@@ -191,9 +191,11 @@ def it_is_a_folder_inside(start: Start) -> None:
     start.event["transcript_path"] = ""
 
 
-def it_is_around_the_home(start: Start) -> None:
-    shutil.move(start.new / ".git", start.state.root)
-    start.event["cwd"] = str(start.state.root)
+def it_is_the_home(start: Start) -> None:
+    """As with settings that are kept in git."""
+    home = start.state.home
+    shutil.move(start.new / ".git", home)
+    start.event["cwd"] = str(home)
     start.event["transcript_path"] = ""
 
 
@@ -297,7 +299,7 @@ SILENT = [
     it_has_no_remote,
     it_is_no_repository,
     it_is_a_folder_inside,
-    it_is_around_the_home,
+    it_is_the_home,
     the_old_path_is_inside,
     it_has_no_sessions,
     its_sessions_are_of_a_twin,
@@ -323,7 +325,7 @@ def test_in_any_doubt_nothing_is_said(
     assert start.message() is None
 
 
-FOLDERS = {"/", "/home", "/home/me", "/Volumes", "/mnt", "/media", "/media/me"}
+FOLDERS = {"/", "\\", "/home", "/home/me", "/Volumes", "/mnt", "/media", "/media/me"}
 
 
 @pytest.mark.parametrize(
@@ -514,6 +516,11 @@ def test_our_own_record_names_a_folder_that_is_no_repository(recorded: Start) ->
     message = recorded.message()
     assert message is not None
     assert message.startswith(f"1 session of this folder is under {recorded.old},")
+
+
+def test_a_folder_that_is_there_again_is_not_gone(recorded: Start) -> None:
+    recorded.old.mkdir()
+    assert recorded.message() is None
 
 
 def test_a_move_that_was_undone_names_nothing(recorded: Start) -> None:
