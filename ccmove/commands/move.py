@@ -110,24 +110,10 @@ def move(
         return replace(plan, options=options.to_make_again())
 
     said = Said(running, rolled_back, request.on_disk)
-    result = carry_out(layout, make_plan, options, said, progress)
     if options.dry_run:
-        return _with_settings_at_once(result, options)
-    return result
-
-
-def _with_settings_at_once(preview: Result, options: MoveOptions) -> Result:
-    """What is left for `--settings` can be done by the same move."""
-    asked = replace(options, dry_run=False, json=False, settings=True)
-    _, command = in_words(ask(asked))
-    rows = []
-    for row in preview.left_alone:
-        if "--settings" in row.command.split():
-            row_then = replace(row, command=command)
-            rows.append(row_then)
-        else:
-            rows.append(row)
-    return replace(preview, left_alone=tuple(rows))
+        at_once = replace(options, dry_run=False, json=False, settings=True)
+        said = replace(said, settings=ask(at_once).command)
+    return carry_out(layout, make_plan, options, said, progress)
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick | None:
@@ -180,6 +166,7 @@ class Said:
     running: Running = NOBODY
     rolled_back: str | None = None
     pairs: Moves = ()  # what is moved, as the system spells it
+    settings: tuple[str, ...] = ()  # the command of this move that rewrites them, too
 
 
 def carry_out(
@@ -200,7 +187,7 @@ def carry_out(
         plan = make_plan()
         preflight(layout, plan)
         preview = preview_of(plan, layout)
-        mentioned = _mentions(layout, plan, before.pairs, plan)
+        mentioned = _mentions(layout, plan, before, plan)
         _, apply = in_words(ask(replace(options, dry_run=False)))
         preview = replace(
             preview,
@@ -239,7 +226,7 @@ def _if_refused(preview: Result, refusal: RefusedError | None) -> Result:
 
 def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
     preview = preview_of(outcome.plan, layout)
-    mentioned = _mentions(layout, outcome.plan, before.pairs)
+    mentioned = _mentions(layout, outcome.plan, before)
     return replace(
         preview,
         status="undone" if preview.is_undo else "moved",
@@ -251,13 +238,13 @@ def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
 
 
 def _mentions(
-    layout: Layout, plan: Plan, pairs: Moves, ahead: Plan | None = None
+    layout: Layout, plan: Plan, before: Said, ahead: Plan | None = None
 ) -> tuple[Leftover, ...]:
     """What names an old path after a move; a search that fails is no reason to fail."""
     if plan.kind != "move":
         return ()
     try:
-        rows = mentions(layout, plan, pairs, ahead)
+        rows = mentions(layout, plan, before.pairs, ahead, before.settings)
     except (CcmoveError, OSError) as error:
         what = f"not all was looked through for the old path: {describe(error)}"
         root = str(layout.config_dir)

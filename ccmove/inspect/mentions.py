@@ -7,7 +7,7 @@ at what is there and takes each file as the plan will leave it.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove.claude.git import find_repair
@@ -42,6 +42,7 @@ from ccmove.text import plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
+SETTINGS = "--settings"
 YOURS = (
     "CLAUDE.md",
     "agents",
@@ -65,12 +66,16 @@ NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
 def mentions(
-    layout: Layout, run: Undertaking, pairs: Pairs, ahead: Plan | None
+    layout: Layout,
+    run: Undertaking,
+    pairs: Pairs,
+    ahead: Plan | None,
+    with_settings: tuple[str, ...] = (),
 ) -> list[LeftAlone]:
     """What names the old paths of a run and stays as it is.
 
     `pairs` are its moves as the system spells them; `ahead` is its plan, where that is
-    not carried out yet.
+    not carried out yet, and `with_settings` the command that rewrites settings at once.
     """
     asked = run.asked
     pairs = pairs or run.moves
@@ -87,7 +92,7 @@ def mentions(
     projects = [move.path for move in run.projects]
     all_pairs = _with_projects(asked, pairs, projects)
     folders = moved_folders(all_pairs, at_old=is_at_old)
-    search = Search(layout, asked, pairs, folders, texts, moved)
+    search = Search(layout, asked, pairs, folders, texts, moved, with_settings)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
@@ -117,7 +122,7 @@ def mentions_of_past(layout: Layout, runs: Sequence[Undertaking]) -> list[LeftAl
     asked = PathMap(pairs, frozenset(kept))
     all_pairs = _with_projects(asked, pairs, sorted(projects))
     folders = moved_folders(all_pairs, at_old=False)
-    search = Search(layout, asked, pairs, folders, {}, {})
+    search = Search(layout, asked, pairs, folders)
     rows = list(search.lines(set()))
     rows += search.worktrees()
     return rows
@@ -152,7 +157,7 @@ def _moves_of_all(runs: Sequence[Undertaking]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Source:
     """A file or directory to look into, and the move that would bring it along."""
 
     path: Path
@@ -164,31 +169,33 @@ class Place:
 
 @dataclass(frozen=True)
 class Search:
-    """Looks for moved paths in the places where they matter; the rest it counts."""
+    """Looks for moved paths where they matter; the rest it counts."""
 
     layout: Layout
     asked: PathMap
     pairs: Pairs
     folders: list[Folder]
-    texts: dict[Path, bytes]  # what some files will hold
-    moved: dict[Path, Path]  # where things will be that are renamed
+    # What some files will hold, and where things will be that are renamed:
+    texts: dict[Path, bytes] = field(default_factory=dict)
+    moved: dict[Path, Path] = field(default_factory=dict)
+    with_settings: tuple[str, ...] = ()  # in the place of a move of settings alone
 
     def lines(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
         """Files that name an old path: what the client keeps, then what is in projects'
         folders. Each that was read is added to `looked_at`.
         """
         paths = self._spelled(self.asked)
-        places = [*self._places_of_client(), *self._places_of_others()]
-        for place in places:
+        sources = [*self._sources_of_client(), *self._sources_of_others()]
+        for source in sources:
             texts: dict[Path, str] = {}
-            for path in _files_below(place.path):
+            for path in _files_below(source.path):
                 if path in looked_at:
                     continue
                 text = self._text(path)
                 if text is not None:
                     texts[path] = text
                     looked_at.add(path)
-            yield from self._mentions(place, texts, paths)
+            yield from self._mentions(source, texts, paths)
 
     def others(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
         """How many files of the client were not looked at: what is kept by session,
@@ -225,13 +232,13 @@ class Search:
         for name in sorted(directories):
             path = self.layout.projects / name
             for session, worktree in sessions_in_worktrees(path):
-                new = self._new_place(worktree)
+                new = self._new_folder(worktree)
                 if new is None:
                     continue
                 command = "claude", "--resume", session
                 yield LeftAlone(new, IN_WORKTREE, command, folder=new)
 
-    def _new_place(self, folder: str) -> str | None:
+    def _new_folder(self, folder: str) -> str | None:
         """Where a folder is after the move; None if it stays, or is nowhere."""
         new = self.asked.map(folder)
         if new is None or os.path.isdir(new):
@@ -244,9 +251,9 @@ class Search:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
 
     def _mentions(
-        self, place: Place, texts: dict[Path, str], paths: Occurrences
+        self, source: Source, texts: dict[Path, str], paths: Occurrences
     ) -> Iterator[LeftAlone]:
-        """One row for all files of a place that name an old path."""
+        """One row for all files of a source that name an old path."""
         naming: dict[Path, str] = {}  # where they end, and what will be in them
         olds: list[str] = []
         for path, text in texts.items():
@@ -264,53 +271,55 @@ class Search:
             return
         where = os.path.commonpath(naming)
         whole = "\n".join(naming.values())
-        command = self._command(place, whole)
-        what = _in_values(place, whole, paths, bool(command))
+        command = self._command(source, whole)
+        what = _in_values(source, whole, paths, bool(command))
         if what is None:
             what = plural(len(olds), "line") + ("" if command else BY_HAND)
         if not command:
             command = looking_for(olds[0], where, len(naming) > 1)
         if what:  # else only text that people wrote names it
-            yield LeftAlone(where, f"{place.whose}{NAMES}{what}", command)
+            yield LeftAlone(where, f"{source.whose}{NAMES}{what}", command)
 
-    def _command(self, place: Place, text: str) -> tuple[str, ...]:
+    def _command(self, source: Source, text: str) -> tuple[str, ...]:
         """The move that changes something in a file, where there is one."""
-        if place.option is None:
+        if source.option is None:
             return ()
-        for pair in place.pairs:
+        for pair in source.pairs:
             paths = self._spelled(PathMap((pair,)))
-            if not _changes(text, paths, place.rewrite):
+            if not _changes(text, paths, source.rewrite):
                 continue
+            if source.option == SETTINGS and self.with_settings:
+                return self.with_settings
             words = ["ccmove"]
-            if place.option:
-                words.append(place.option)
+            if source.option:
+                words.append(source.option)
             if os.path.lexists(pair[0]):
                 words.append("--skip-path-check")
             return (*words, *pair)
         return ()
 
-    def _places_of_client(self) -> Iterator[Place]:
+    def _sources_of_client(self) -> Iterator[Source]:
         """What is in the config directory, and the config file."""
         layout = self.layout
         root = layout.config_dir
-        yield from self._places_of_daemon()
+        yield from self._sources_of_daemon()
         for name in YOURS:
-            yield Place(root / name)
+            yield Source(root / name)
         rewrite: Rewrite = settings.project_file
         for path in user_settings(layout):
-            yield Place(path, "", "--settings", rewrite, self.pairs)
+            yield Source(path, "", SETTINGS, rewrite, self.pairs)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):
-                yield Place(plugins / name)
+                yield Source(plugins / name)
         # In a swap or a chain what was moved names an old path again, and rightly so.
         if not any(self.asked.covers(new) for _, new in self.asked.moves):
-            yield Place(layout.real_config_file)
+            yield Source(layout.real_config_file)
         for name in State(layout).directory_names:
             notes = layout.projects / name / MEMORY
-            yield Place(notes)
+            yield Source(notes)
 
-    def _places_of_daemon(self) -> Iterator[Place]:
+    def _sources_of_daemon(self) -> Iterator[Source]:
         """The background daemon's own, most of which is rewritten unless it runs."""
         files = [self.layout.config_dir / "daemon" / "roster.json"]
         for kind in PLACES:
@@ -320,11 +329,11 @@ class Search:
         for path in files:
             if is_running:
                 whose = "the background daemon's, stop it first: "
-                yield Place(path, whose, "", None, self.pairs)
+                yield Source(path, whose, "", None, self.pairs)
             else:
-                yield Place(path)
+                yield Source(path)
 
-    def _places_of_others(self) -> Iterator[Place]:
+    def _sources_of_others(self) -> Iterator[Source]:
         """What is in the projects' own folders, and what the desktop app keeps."""
         rewrite: Rewrite = settings.project_file
         for old, new, folder in self.folders:
@@ -332,12 +341,12 @@ class Search:
             rewritten = project_files(self.layout, folder)
             for path in _claude_files(self.layout, folder):
                 if path in rewritten:
-                    yield Place(path, "", "--settings", rewrite, pairs)
+                    yield Source(path, "", SETTINGS, rewrite, pairs)
                 else:
-                    yield Place(path)
+                    yield Source(path)
         rewrite = settings.desktop
         for path in desktop_files(self.layout):
-            yield Place(path, "", "--desktop", rewrite, self.pairs)
+            yield Source(path, "", "--desktop", rewrite, self.pairs)
 
     def _text(self, path: Path) -> str | None:
         """What the file will hold; None when it can't be read, or is too much."""
@@ -351,10 +360,10 @@ class Search:
 
 
 def _in_values(
-    place: Place, text: str, paths: Occurrences, has_command: bool
+    source: Source, text: str, paths: Occurrences, has_command: bool
 ) -> str | None:
     """The values of a JSON document that name an old path, in words: first what the
-    place's command deals with, then each that has to be edited by hand; None of
+    source's command deals with, then each that has to be edited by hand; None of
     anything else.
     """
     try:
@@ -362,14 +371,14 @@ def _in_values(
     except NotJsonError:
         return None
     changed: set[Pointer] = set()
-    if has_command and place.rewrite is not None:
-        after = place.rewrite(text, paths, NameMap(()))
+    if has_command and source.rewrite is not None:
+        after = source.rewrite(text, paths, NameMap(()))
         for difference in compare(text.encode(*TEXT), after.encode(*TEXT)):
             changed.add(difference.pointer)
     clear: list[Pointer] = []
     by_hand: list[Value] = []
     for pointer, value in named_values(root, paths):
-        if has_command and (place.rewrite is None or pointer in changed):
+        if has_command and (source.rewrite is None or pointer in changed):
             clear.append(pointer)
         else:
             by_hand.append((pointer, value))
