@@ -73,16 +73,17 @@ def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(
     assert screen.exit == 4
     assert screen.is_coloured
     told = f"ccmove {old} {new}".replace(str(known.home), "~")
-    assert screen.lines[-1].strip() == told
+    assert screen.lines[-2].strip() == told
+    assert screen.lines[-1].strip() == "-> all projects: ccmove list"
 
 
 def test_a_quoted_path_keeps_its_home_since_no_shell_would_expand_it(
     known: StateBuilder,
 ) -> None:
     spaced = known.home / "my app"
-    spaced.mkdir()
+    known.project(str(spaced), sessions=1, make_folder=True)
     screen = run_on_terminal([spaced, known.home / "new"], state=known, columns=200)
-    assert f"ccmove --move-folder '{spaced}' ~/new" in screen.lines[-2]
+    assert f"ccmove --move-folder '{spaced}' ~/new" in "\n".join(screen.lines)
 
 
 def test_a_pipe_has_no_colour_and_whole_paths(known: StateBuilder) -> None:
