@@ -83,10 +83,12 @@ def find_pair(call: Call, asked: MoveOptions) -> MoveOptions:
         matches = _of_old(survey, typed)
     bar.close()
     matches.sort(key=Match.order)
-    best = [match for match in matches if match.level == matches[0].level]
+    level = matches[0].level
+    best = [match for match in matches if match.level == level]
     choice = _choose(call, asked, best[:MOST_OFFERED], new)
-    call.asked = choice.of(asked)
-    return choice.of(asked)
+    asked = choice.of(asked)
+    call.asked = asked
+    return asked
 
 
 def _choose(
