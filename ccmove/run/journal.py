@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import re
+from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
@@ -122,7 +123,7 @@ def read_run(layout: Layout) -> Manifest | None:
 def sweep_up(
     layout: Layout,
     manifest: Manifest | None,
-    at_once: bool,
+    just_failed: bool,
     *,
     keeps_incoming: bool = False,
 ) -> str | None:
@@ -133,7 +134,7 @@ def sweep_up(
     is gone means nothing.
     """
     if manifest is not None:
-        _refuse_gone(layout, manifest, at_once)
+        _refuse_gone(layout, manifest, just_failed)
         _remove_files(layout, manifest)
     if keeps_incoming:
         return None
@@ -150,16 +151,21 @@ def sweep_up(
     return None
 
 
-def _refuse_gone(layout: Layout, manifest: Manifest, at_once: bool) -> None:
-    """A directory that is gone may come back, with our file or our change in it.
+def _refuse_gone(layout: Layout, manifest: Manifest, just_failed: bool) -> None:
+    """What the run worked in, and what may come back, has to be there."""
+    parents = {path.parent for path in manifest.replaced}
+    for parent in parents:
+        if not is_there(parent) and may_come_back(layout, parent, just_failed):
+            raise missing(f"{parent} is gone")
+
+
+def may_come_back(layout: Layout, directory: Path, just_failed: bool) -> bool:
+    """Whether a directory that is gone may be there again later, with our file or our
+    change in it.
 
     Not that of a job, unless it was there just now: a job is gone for good.
     """
-    parents = {path.parent for path in manifest.replaced}
-    for parent in parents:
-        may_come_back = at_once or parent.parent != layout.jobs
-        if may_come_back and not is_there(parent):
-            raise missing(f"{parent} is gone")
+    return just_failed or directory.parent != layout.jobs
 
 
 def _remove_files(layout: Layout, manifest: Manifest) -> None:

@@ -50,6 +50,7 @@ from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     RECOVER,
     SET_ASIDE,
+    may_come_back,
     missing,
     read_run,
     sweep_up,
@@ -115,7 +116,7 @@ def roll_back(
     layout: Layout,
     waiting: Waiting | None,
     *,
-    at_once: bool = False,
+    just_failed: bool = False,
     keeps_incoming: bool = False,
 ) -> str | None:
     """Roll back an unfinished run; what was done, in words, None if there was none.
@@ -126,8 +127,8 @@ def roll_back(
     try:
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
-            stayed = Rollback(layout, manifest, at_once=at_once).run(waiting)
-        aside = sweep_up(layout, manifest, at_once, keeps_incoming=keeps_incoming)
+            stayed = Rollback(layout, manifest, just_failed=just_failed).run(waiting)
+        aside = sweep_up(layout, manifest, just_failed, keeps_incoming=keeps_incoming)
         if aside:
             kept = layout.unfinished / aside
             stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
@@ -187,12 +188,12 @@ class Rollback:
     """Undoes the operations of a run that are done, in the opposite order."""
 
     def __init__(
-        self, layout: Layout, manifest: Manifest, *, at_once: bool = False
+        self, layout: Layout, manifest: Manifest, *, just_failed: bool = False
     ) -> None:
         self.layout = layout
         self.manifest = manifest
         self.since = Since(manifest, went_on(manifest.operations))
-        self.at_once = at_once  # by the run itself, which failed just now
+        self.just_failed = just_failed  # and is rolled back by the run itself
         self.stayed: list[str] = []  # what came later and was left as it is, in words
         self.gone: list[Path] = []  # where a document was that has our change in it
         self._doubtful: Recorded | None = None  # may be undone already
@@ -492,9 +493,7 @@ class Rollback:
             before = read_saved(self.layout.run, wrote, "before")
             self._write(wrote, [before], _attributes(wrote.before))
             return
-        # It may come back, with our change in it; later, a job is gone for good.
-        is_of_job = directory_of_it.parent == self.layout.jobs
-        if self.at_once or not is_of_job:
+        if may_come_back(self.layout, directory_of_it, self.just_failed):
             self.gone.append(directory_of_it)
 
     def _take_change_out(self, wrote: Wrote, now: bytes) -> None:

@@ -148,7 +148,7 @@ def run_arrival(
                 plan = make_plan()
                 preflight(layout, plan)
                 if not plan.operations:
-                    roll_back(layout, progress, at_once=True)
+                    roll_back(layout, progress, just_failed=True)
                     return Outcome(plan, None, rolled_back)
                 work = Work(layout, plan, False, progress, identifier)
                 outcome = Outcome(plan, identifier, rolled_back)
@@ -160,7 +160,7 @@ def run_arrival(
                         raise
         except BaseException:
             with interrupts_ignored():
-                roll_back(layout, progress, at_once=True)
+                roll_back(layout, progress, just_failed=True)
             raise
     raise AssertionError("the last try ends the loop")
 
@@ -195,7 +195,7 @@ def _roll_back(work: Work, error: BaseException) -> None:
     layout = work.layout
     with interrupts_ignored():
         rolled_back = roll_back(
-            layout, work.progress, at_once=True, keeps_incoming=work.is_arrival
+            layout, work.progress, just_failed=True, keeps_incoming=work.is_arrival
         )
     if rolled_back is None and work.has_begun:
         what = f"{layout.run} is gone, so the run could not be rolled back"
