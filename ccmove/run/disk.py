@@ -375,7 +375,7 @@ def open_lock(path: Path) -> int:
         return fd
 
 
-def stamp(path: Path) -> None:
+def refresh(path: Path) -> None:
     """Set the time of a lock directory to now:
     that is how its holder says it is alive.
     """

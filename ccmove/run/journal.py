@@ -26,8 +26,8 @@ from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA
 from ccmove.run.manifest import Manifest
 
-RECOVER = run("ccmove", "recover", text="fix that, then")
-SET_ASIDE = run(
+TO_RECOVER = run("ccmove", "recover", text="fix that, then")
+TO_SET_ASIDE = run(
     "ccmove", "recover", "--set-aside", text="to keep it all and go on without it"
 )
 MOVES = "moves.txt"  # of a list, as `--from-file` reads it: to move again
@@ -53,7 +53,7 @@ EMPTY = {"manifest.json.new", progress.NAME}  # what alone says nothing of a run
 def missing(what: str) -> UnfinishedRunError:
     """Something that a rollback needs is gone, or used for something else."""
     what = f"an interrupted run could not be rolled back: {what}"
-    return UnfinishedRunError(what, RECOVER, SET_ASIDE)
+    return UnfinishedRunError(what, TO_RECOVER, TO_SET_ASIDE)
 
 
 def begin(layout: Layout, manifest: Manifest) -> None:
@@ -116,7 +116,7 @@ def read_run(layout: Layout) -> Manifest | None:
         return read_manifest(layout.run / "manifest.json", layout)
     except RefusedError as error:
         raise UnfinishedRunError(
-            error.message, look_at(layout.own), SET_ASIDE
+            error.message, look_at(layout.own), TO_SET_ASIDE
         ) from error
 
 

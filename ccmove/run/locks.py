@@ -123,7 +123,7 @@ def _keep_fresh(ours: dict[Path, int], done: threading.Event) -> None:
         for path in list(ours):
             with contextlib.suppress(OSError, LinkError):
                 if os.lstat(path).st_mtime_ns == ours[path]:
-                    disk.stamp(path)
+                    disk.refresh(path)
                     ours[path] = os.lstat(path).st_mtime_ns
 
 

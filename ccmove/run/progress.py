@@ -28,7 +28,7 @@ LINE = re.compile(rb"([+-])([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Reached:
     """What the last line of a record says."""
 
     done: int = 0  # operations, or what is left of them on the way back
@@ -41,7 +41,7 @@ def make(run: Path) -> None:
     disk.write_new(run / NAME, [])
 
 
-def read(run: Path, operations: int) -> Progress:
+def read(run: Path, operations: int) -> Reached:
     """How far a run of so many operations came.
 
     RefusedError when its record is gone, or is not one that a run writes.
@@ -51,20 +51,20 @@ def read(run: Path, operations: int) -> Progress:
     if document is None:
         raise RefusedError(f"{path} is gone", look_at(run))
     *lines, _torn = document.data.split(b"\n")
-    progress = Progress(has_begun=False)
+    reached = Reached(has_begun=False)
     for line in lines:
         if not line.endswith(VOID):
-            progress = _parsed(path, line, operations)
-    return progress
+            reached = _parsed(path, line, operations)
+    return reached
 
 
-def _parsed(path: Path, line: bytes, operations: int) -> Progress:
+def _parsed(path: Path, line: bytes, operations: int) -> Reached:
     parts = LINE.fullmatch(line)
     if parts is None or int(parts[2]) > operations:
         text = line.decode("utf-8", "backslashreplace")
         what = f"{path} has a line that no run writes: {text:.40}"
         raise RefusedError(what, look_at(path))
-    return Progress(int(parts[2]), goes_back=parts[1] == b"-")
+    return Reached(int(parts[2]), goes_back=parts[1] == b"-")
 
 
 class Record:

@@ -48,8 +48,8 @@ from ccmove.run import disk, journal, progress
 from ccmove.run.arrived import take_out, went_on
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
-    RECOVER,
-    SET_ASIDE,
+    TO_RECOVER,
+    TO_SET_ASIDE,
     may_come_back,
     missing,
     read_run,
@@ -136,7 +136,7 @@ def roll_back(
     except (OSError, RefusedError, StaleLookError) as error:
         # Which would say that nothing was done.
         what = f"an interrupted run could not be rolled back: {describe(error)}"
-        raise UnfinishedRunError(what, RECOVER, SET_ASIDE) from error
+        raise UnfinishedRunError(what, TO_RECOVER, TO_SET_ASIDE) from error
     if manifest is None:
         return None
     rest = "; ".join(stayed) or "Everything is as it was before"
@@ -243,14 +243,14 @@ class Rollback:
         in doubt by what is there.
         """
         operations = self.manifest.operations
-        state = progress.read(self.layout.run, len(operations))
-        done = operations[: state.done]
-        if not state.has_begun:
+        reached = progress.read(self.layout.run, len(operations))
+        done = operations[: reached.done]
+        if not reached.has_begun:
             return ()
-        if state.goes_back:
+        if reached.goes_back:
             self._doubtful = done[-1] if done else None
             return done
-        for in_doubt in operations[state.done : state.done + 1]:
+        for in_doubt in operations[reached.done : reached.done + 1]:
             if self._is_done(in_doubt):
                 return (*done, in_doubt)
         return done

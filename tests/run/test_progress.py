@@ -7,21 +7,21 @@ import pytest
 
 from ccmove.errors import RefusedError
 from ccmove.run import progress
-from ccmove.run.progress import Progress, Record
+from ccmove.run.progress import Reached, Record
 
-NOT_BEGUN = Progress(0, has_begun=False)
+NOT_BEGUN = Reached(0, has_begun=False)
 RECORDS = {
     "empty": (b"", NOT_BEGUN),
-    "at the commit point": (b"+0\n", Progress(0)),
-    "some are done": (b"+0\n+1\n+2\n+3\n", Progress(3)),
-    "all are done": (b"+0\n+9\n", Progress(9)),
-    "the last line has no newline": (b"+0\n+1\n+2", Progress(1)),
+    "at the commit point": (b"+0\n", Reached(0)),
+    "some are done": (b"+0\n+1\n+2\n+3\n", Reached(3)),
+    "all are done": (b"+0\n+9\n", Reached(9)),
+    "the last line has no newline": (b"+0\n+1\n+2", Reached(1)),
     "the only line has no newline": (b"+", NOT_BEGUN),
-    "zeros, as some disks have them after a power cut": (b"+0\n\0\0\0", Progress(0)),
-    "a line that was cut off, and found": (b"+0\n+1?\n-1\n", Progress(1, True)),
-    "on the way back": (b"+0\n+1\n+2\n+3\n-3\n-2\n", Progress(2, True)),
-    "all the way back": (b"+0\n+1\n-1\n-0\n", Progress(0, True)),
-    "torn on the way back": (b"+0\n+1\n+2\n-2\n-", Progress(2, True)),
+    "zeros, as some disks have them after a power cut": (b"+0\n\0\0\0", Reached(0)),
+    "a line that was cut off, and found": (b"+0\n+1?\n-1\n", Reached(1, True)),
+    "on the way back": (b"+0\n+1\n+2\n+3\n-3\n-2\n", Reached(2, True)),
+    "all the way back": (b"+0\n+1\n-1\n-0\n", Reached(0, True)),
+    "torn on the way back": (b"+0\n+1\n+2\n-2\n-", Reached(2, True)),
 }
 REFUSED = {
     "words": b"+0\nhello\n",
@@ -69,11 +69,11 @@ def test_lines_are_read_as_they_were_written(run: Path) -> None:
     with Record(run) as record:
         for number in range(4):
             record.done(number)
-            assert progress.read(run, 9) == Progress(number)
+            assert progress.read(run, 9) == Reached(number)
     with Record(run) as record:
         for number in (3, 2, 1, 0):
             record.left(number)
-            assert progress.read(run, 9) == Progress(number, goes_back=True)
+            assert progress.read(run, 9) == Reached(number, goes_back=True)
 
 
 @pytest.mark.parametrize("torn", [b"+", b"+1", b"\0\0"])
@@ -82,10 +82,10 @@ def test_a_line_that_was_cut_off_does_not_become_another_one(
 ) -> None:
     (run / progress.NAME).write_bytes(b"+0\n" + torn)
     with Record(run):
-        assert progress.read(run, 9) == Progress(0)
+        assert progress.read(run, 9) == Reached(0)
     with Record(run) as record:
         record.left(2)
-    assert progress.read(run, 9) == Progress(2, goes_back=True)
+    assert progress.read(run, 9) == Reached(2, goes_back=True)
 
 
 def test_each_line_is_flushed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
