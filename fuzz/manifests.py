@@ -121,7 +121,7 @@ def _read_run(data: bytes) -> None:
             return
     assert found is not None
     _check_manifest(found, RUN)
-    places = {_spelled(path) for path in found.places}
+    places = {_spelled(path) for path in found.settings_in}
     for path in found.replaced:
         is_history = path == LAYOUT.history
         assert is_history or any(
@@ -287,7 +287,7 @@ DESKTOP_FILE = re.compile(
 def _check_manifest(found: Manifest, run: Path) -> None:
     """Every path is one that a run may touch, and all of it can be written again."""
     folders = {_spelled(path) for pair in found.folders for path in pair}
-    places = {_spelled(path) for path in found.places}
+    places = {_spelled(path) for path in found.settings_in}
     assert not any(OURS.fullmatch(path) or path == "/" for path in folders | places)
     for operation in found.operations:
         _check_operation(operation, folders, places)

@@ -237,13 +237,13 @@ class Undertaking:
     kept: tuple[str, ...] = ()
     projects: tuple[ProjectMove, ...] = ()
     # What was known at or below a NEW before:
-    own: tuple[Own, ...] = ()
+    own_at_new: tuple[Own, ...] = ()
     # Of the prompts that were at a NEW before, what each is known again by:
     prompts_at_new: tuple[Annotated[str, matching("[0-9a-f]{16}")], ...] = ()
     # Project folders that are renamed as well:
     folders: tuple[tuple[Path, Path], ...] = ()
     # Project folders in which settings may be rewritten:
-    places: tuple[Path, ...] = ()
+    settings_in: tuple[Path, ...] = ()
     undoes: Id | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
     options: tuple[Annotated[str, matching("(--)?[a-z]+(-[a-z]+)*")], ...] = ()

@@ -81,7 +81,9 @@ class Manifest(Undertaking):
     """Everything that one run did."""
 
     id: Id
-    homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
+    folders_at_new: tuple[
+        tuple[str, int, int], ...
+    ]  # folders at a NEW: device and inode
     undoes: Id | None
     config_file: str  # as the client composes it, which depends on $CLAUDE_CONFIG_DIR
     # The documents that get new content, which is staged beside each; the number of

@@ -84,7 +84,7 @@ class Places:
         self._folders = set(chain.from_iterable(manifest.folders))
         self._beside = {folder.parent for folder in self._folders}
         self._settings: set[Path] = set()
-        for folder in manifest.places:
+        for folder in manifest.settings_in:
             self._settings.update(folder / name for name in PROJECT_FILES)
 
     def write(self, path: Path, kinds: Kinds) -> list[str]:

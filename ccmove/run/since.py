@@ -70,7 +70,7 @@ class Since:
     def had(self) -> frozenset[str]:
         """Sessions that were at or below a NEW before the run, and did not leave."""
         sessions: set[str] = set()
-        for own in self.manifest.own:
+        for own in self.manifest.own_at_new:
             sessions.update(own.sessions)
         return frozenset(sessions)
 
@@ -85,11 +85,11 @@ class Since:
 
     @cached_property
     def own_paths(self) -> frozenset[str]:
-        return frozenset(own.path for own in self.manifest.own)
+        return frozenset(own.path for own in self.manifest.own_at_new)
 
     @cached_property
     def _paths_with_sessions(self) -> frozenset[str]:
-        return frozenset(own.path for own in self.manifest.own if own.sessions)
+        return frozenset(own.path for own in self.manifest.own_at_new if own.sessions)
 
     @cached_property
     def following(self) -> PathMap:

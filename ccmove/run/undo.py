@@ -82,7 +82,7 @@ def plan_undo(
         projects=tuple(undoing.projects()),
         merged=tuple(merged.items()),
         folders=tuple((new, old) for old, new in undoing.folders),
-        places=manifest.places,
+        settings_in=manifest.settings_in,
         left_alone=(*stays, *to_rename),
         warnings=(*undoing.warnings, *absent.told()),
         undoes=manifest.id,
@@ -280,4 +280,4 @@ def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
         return False
     if layout.config_dir.is_relative_to(new):
         return False
-    return folder_id(new) in manifest.homes
+    return folder_id(new) in manifest.folders_at_new

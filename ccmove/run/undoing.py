@@ -208,7 +208,7 @@ class Undoing:
         draft = self.placer.draft(file)
         back = following(self.layout, self.since)
         had: dict[str, str] = {}
-        for own in self.manifest.own:
+        for own in self.manifest.own_at_new:
             if own.config:
                 had[own.path] = own.config
         with contextlib.suppress(NotJsonError):
@@ -567,7 +567,7 @@ class Undoing:
 
     def _bring_notes_of_since(self) -> None:
         """Notes that came since to a directory that NEW had, where they follow."""
-        own_notes = {own.path: own.notes for own in self.manifest.own}
+        own_notes = {own.path: own.notes for own in self.manifest.own_at_new}
         for portion in self.parts:
             if portion.follows:
                 notes = notes_among(portion.source, portion.directory.items)

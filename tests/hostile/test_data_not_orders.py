@@ -319,11 +319,13 @@ WRONG_KINDS: dict[str, Change] = {
     "a folder among our own": lambda r: r["folders"].append(
         [X, ["state", "ccmove", "backups"]]
     ),
-    "a place that is everything": lambda r: r["places"].append(["/"]),
-    "a place among the projects": lambda r: r["places"].append(
+    "a place that is everything": lambda r: r["settings_in"].append(["/"]),
+    "a place among the projects": lambda r: r["settings_in"].append(
         ["state", "projects", "-a"]
     ),
-    "a place among our own": lambda r: r["places"].append(["state", "ccmove", "x"]),
+    "a place among our own": lambda r: r["settings_in"].append(
+        ["state", "ccmove", "x"]
+    ),
     "a note elsewhere": lambda r: r["notes_saved"].append(
         note(["state", "settings.json"])
     ),
@@ -387,7 +389,7 @@ def folders(change: Change, old: object = ETC_X, new: object = ETC_Y) -> Change:
 
     def both(record: dict[str, Any]) -> None:
         record["folders"].insert(0, [old, new])
-        record["places"][:0] = [old, new]
+        record["settings_in"][:0] = [old, new]
         change(record)
 
     return both

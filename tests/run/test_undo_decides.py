@@ -98,10 +98,10 @@ def since_of(row: Row, base: Path) -> Since:
         kind="move",
         moves=pairs,
         projects=tuple(projects),
-        own=tuple(own),
+        own_at_new=tuple(own),
         folders=tuple(folders),
         id="20261116T004112Z-3f9c",
-        homes=(),
+        folders_at_new=(),
         undoes=None,
         config_file="~/.claude.json",
     )
