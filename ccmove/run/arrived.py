@@ -35,7 +35,7 @@ def arrivals(operations: Iterable[Recorded]) -> Iterator[tuple[Path, Arrival]]:
 
 
 def went_on(operations: Collection[Recorded]) -> frozenset[str]:
-    """The sessions of which a file that came is not as it came any more.
+    """The sessions of which a file that was unpacked is not as it came any more.
 
     A former version of it, which is there before it comes and when it is gone again,
     says nothing.

@@ -1,9 +1,9 @@
 """All backups, which of them are still in force, and what they tell about whose
 sessions are whose.
 
-`backups/<ID>/manifest.json` says what a move or a restore changed, `files/` holds the
-documents before and after and the notes that a merge moved, `aside/` what became one
-with something live. `unfinished/<ID>` is a run
+`backups/<ID>/manifest.json` says what a run changed, `files/` holds the documents
+before and after and the notes that a merge moved, `aside/` what became one with
+something live, and what an undo took out that was unpacked. `unfinished/<ID>` is a run
 that could not be rolled back and was set aside: never pruned. `ledger.json` keeps of
 pruned backups what they told of whose sessions are, and the newest ID.
 """

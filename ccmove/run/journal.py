@@ -2,12 +2,13 @@
 aside.
 
 `ccmove/run/` has the manifest of the run, the record of its progress, the saved files,
-and what is parked or set aside. The manifest first names only what will be staged and,
-from the commit point on, everything that the run does. When the run is done this
-directory becomes `ccmove/backups/<ID>`, and that rename is the mark of completion: a
-run is unfinished as long as it is there. `ccmove/journal.json` is there as long and
-tells the ID. No run is rolled back from it; but where it is and the directory is not,
-somebody took that away, and nothing is done until it is back (exit 5).
+what is parked or set aside, and what came in an archive. The manifest first names only
+what will be staged and, from the commit point on, everything that the run does. When
+the run is done this directory becomes `ccmove/backups/<ID>`, and that rename is the
+mark of completion: a run is unfinished as long as it is there. `ccmove/journal.json` is
+there as long and tells the ID. No run is rolled back from it; but where it is and the
+directory is not, somebody took that away, and nothing is done until it is back (exit
+5).
 """
 
 import contextlib

@@ -31,7 +31,8 @@ class Since:
     """The decisions about one run."""
 
     manifest: Manifest
-    # Sessions that it brought, and that left NEW for another project:
+    # Sessions that it brought, and that are not undone: they left NEW for another
+    # project or, where they were unpacked, went on.
     elsewhere: frozenset[str] = frozenset()
     # And for one at or below a NEW of the run: they came there since.
     followed: frozenset[str] = frozenset()
@@ -80,7 +81,7 @@ class Since:
         return self.had - self.brought.keys()
 
     def stays(self, session: str | None) -> bool:
-        """Whether a session stays where it is: NEW's own, or one that left NEW."""
+        """Whether a session stays where it is: NEW's own, or one of `elsewhere`."""
         return session in self.elsewhere or session in self.own_sessions
 
     @cached_property
