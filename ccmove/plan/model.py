@@ -148,6 +148,11 @@ class WriteHistory:
         """Whether there is no history yet: then it is made, as other files are."""
         return not self.seen.inode
 
+    @property
+    def is_locked(self) -> bool:
+        """Whether the client has a lock for it: for the history, when it is there."""
+        return not self.is_made
+
 
 @dataclass(frozen=True, slots=True)
 class Holds(OneOfSeveral):
@@ -306,11 +311,11 @@ class Plan(Undertaking):
     @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:
         """What the client has locks for: the first operations of a plan."""
-        locked: list[Write | WriteHistory] = []
-        locked += [write for write in self.writes if write.is_locked]
-        if self.history is not None and not self.history.is_made:
-            locked.append(self.history)
-        return tuple(locked)
+        return tuple(
+            op
+            for op in self.operations
+            if isinstance(op, Write | WriteHistory) and op.is_locked
+        )
 
     @property
     def writes(self) -> tuple[Write, ...]:

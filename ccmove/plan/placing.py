@@ -150,14 +150,14 @@ class Placer:
         others: list[Operation] = []
         made: list[Operation] = []
         for write in self.writes():
-            place = others
+            row = others
             if write.is_locked:
-                place = locked
-            place.append(write)
+                row = locked
+            row.append(write)
         made += self._files_made()
         if prompts is not None and prompts.scan.lines:
-            place = made if prompts.is_made else locked
-            place.append(prompts)
+            row = made if prompts.is_made else locked
+            row.append(prompts)
         return (*locked, *others, *self.tree.operations, *made)
 
     def _files_made(self) -> Iterator[Write]:

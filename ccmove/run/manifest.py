@@ -41,6 +41,11 @@ class Wrote(OneOfSeveral):
     before: Content | None
     after: Content
 
+    @property
+    def is_locked(self) -> bool:
+        """Whether the client has a lock for it, as for what was planned."""
+        return self.place == "config" and self.before is not None
+
 
 @dataclass(frozen=True, slots=True)
 class WroteHistory(OneOfSeveral):
@@ -53,6 +58,10 @@ class WroteHistory(OneOfSeveral):
     before: Content | None  # None for a history that was made
     after: Content
     record: Hash  # of that file
+
+    @property
+    def is_locked(self) -> bool:
+        return self.before is not None
 
     @property
     def size_before(self) -> int:

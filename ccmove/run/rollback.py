@@ -177,13 +177,6 @@ def _ways(operations: Iterable[Recorded]) -> Iterable[Way]:
     return ways.values()
 
 
-def _is_locked(operation: Recorded) -> bool:
-    """Whether it replaces what the client has a lock for."""
-    if isinstance(operation, Wrote):
-        return operation.place == "config" and operation.before is not None
-    return isinstance(operation, WroteHistory) and operation.before is not None
-
-
 class Rollback:
     """Undoes the operations of a run that are done, in the opposite order."""
 
@@ -217,12 +210,13 @@ class Rollback:
             self._stage_history(operations)
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
-            locked = [op for op in operations if _is_locked(op)]
-            for number in reversed(range(len(locked), len(operations))):
+            written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
+            first = sum(op.is_locked for op in written)
+            for number in reversed(range(first, len(operations))):
                 self._undo(operations[number])
                 self._record(record, number)
             with held(locks, waiting):
-                for number in reversed(range(len(locked))):
+                for number in reversed(range(first)):
                     self._undo(operations[number])
                     self._record(record, number)
         if self.gone:
