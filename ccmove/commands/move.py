@@ -21,10 +21,11 @@ from ccmove.errors import (
 from ccmove.hints import ask, in_words, run
 from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
-from ccmove.plan.planner import Tick, plan_move
+from ccmove.plan.planner import plan_move
 from ccmove.report.json import to_json, to_text
 from ccmove.report.result import Leftover, Moves, Result, leftover, preview_of
 from ccmove.rewrite.compare import compare
+from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import all_backups, ledger_of, replace_report
 from ccmove.run.preflight import preflight
@@ -116,7 +117,7 @@ def move(
     return carry_out(layout, make_plan, options, said, progress)
 
 
-def reading(layout: Layout, progress: Progress | None) -> Tick | None:
+def reading(layout: Layout, progress: Progress | None) -> Tick:
     """Tells how much of the history was read, which is the long part of planning."""
     if progress is None:
         return None

@@ -3,7 +3,7 @@ This is also the whole of a dry run.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
@@ -46,16 +46,14 @@ from ccmove.plan.portions import (
     relocate,
 )
 from ccmove.rewrite import history
-from ccmove.rewrite.history import ByPath
+from ccmove.rewrite.history import ByPath, Tick
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.windows import compared
 from ccmove.text import plural
 
-Tick = Callable[[int], None]
-
 
 def plan_move(
-    layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None
+    layout: Layout, request: Request, ledger: Ledger, tick: Tick = None
 ) -> Plan:
     """The plan for these moves; RefusedError when files are in each other's way.
 
@@ -149,7 +147,7 @@ def _asked_paths(state: State, request: Request, ledger: Ledger) -> PathMap:
     return PathMap(request.moves, frozenset(kept))
 
 
-def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
+def _history(layout: Layout, paths: PathMap, tick: Tick) -> WriteHistory:
     """What changes in the history;
     its scan also knows which prompts NEW has already.
     """

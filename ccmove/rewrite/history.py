@@ -28,7 +28,7 @@ FIRST_BYTES = 4096  # by which another encoding is known
 LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
-Tick = Callable[[int], None] | None
+Tick = Callable[[int], None] | None  # told how many bytes were read
 Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 
 _ESCAPE = re.compile(rb"\\(?:/|u(?!00[01]))")

@@ -19,6 +19,7 @@ from ccmove.plan.meeting import Relation, relation
 from ccmove.plan.model import Arrival
 from ccmove.run import disk
 from ccmove.run.disk import Attributes
+from ccmove.run.transaction import Progress
 from ccmove.text import readable_size
 from ccmove.transfer.archive import Header, Member, Reader
 from ccmove.transfer.request import is_memory_file, place_among_incoming
@@ -31,7 +32,6 @@ LARGEST_MEMORY = 8 << 20  # a longer MEMORY.md is merged as any other note is
 # What a file that came, by its place among what came in, is to one that is here.
 Compare = Callable[[Path, Path], Relation]
 Candidates = Callable[[Part], Iterable[Path]]  # what a file may meet here
-Tick = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,12 @@ class Incoming:
                 yield member.part.project, self.texts[member.name]
 
 
-def receive(reader: Reader, directory: Path, tick: Tick | None = None) -> Incoming:
+def receive(
+    reader: Reader, directory: Path, progress: Progress | None = None
+) -> Incoming:
     """Read the archive into a directory that is made for it; each file is flushed."""
     receiving = _Receiving(directory)
-    incoming = _read(reader, receiving, tick)
+    incoming = _read(reader, receiving, progress)
     for path in reversed(receiving.made):
         disk.flush(path)
     return incoming
@@ -104,12 +106,12 @@ class _Receiving:
 
 
 def look_through(
-    reader: Reader, candidates: Candidates, tick: Tick | None = None
+    reader: Reader, candidates: Candidates, progress: Progress | None = None
 ) -> Incoming:
     """Read the archive and keep nothing; each file is compared with what it may
     meet.
     """
-    return _read(reader, _Comparing(candidates), tick)
+    return _read(reader, _Comparing(candidates), progress)
 
 
 class _Comparing:
@@ -130,7 +132,7 @@ class _Comparing:
 
 
 def _read(
-    reader: Reader, keeper: _Receiving | _Comparing, tick: Tick | None
+    reader: Reader, keeper: _Receiving | _Comparing, progress: Progress | None
 ) -> Incoming:
     """All members, each kept; nothing counts before the last hash is checked."""
     files: list[Came] = []
@@ -147,8 +149,8 @@ def _read(
             came = Came(member, member.part, reader.sum_of(member))
             files.append(came)
         done += member.size
-        if tick:
-            tick("unpacking", done, reader.header.size)
+        if progress:
+            progress("unpacking", done, reader.header.size)
     reader.finish()
     return Incoming(reader.header, tuple(files), keeper.compare, texts)
 
