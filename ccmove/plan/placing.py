@@ -30,7 +30,7 @@ from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
 
 MEMORY_FILE = "MEMORY.md"
-Move = tuple[Path, Path]  # where it is, where it goes
+PathMove = tuple[Path, Path]  # where it is, where it goes
 
 
 @dataclass(slots=True)
@@ -60,12 +60,12 @@ class Placer:
     """
 
     state: State
-    conflicts: list[Move] = field(default_factory=list)
+    conflicts: list[PathMove] = field(default_factory=list)
     left_alone: list[LeftAlone] = field(default_factory=list)
     # Project directory on disk -> last part of the path whose data is in it.
     came_from: dict[Path, str] = field(default_factory=dict)
     # Where both stay: the name that they had, and the one of the moved one.
-    kept_beside: list[Move] = field(default_factory=list)
+    kept_beside: list[PathMove] = field(default_factory=list)
     # Files that were compared or read.
     seen: dict[Path, Fingerprint] = field(default_factory=dict)
     _drafts: dict[Path, Draft] = field(default_factory=dict)  # by where each is now
@@ -197,7 +197,7 @@ class Placer:
 
     # -- files and directories
 
-    def bring_all(self, moves: Iterable[Move]) -> None:
+    def bring_all(self, moves: Iterable[PathMove]) -> None:
         """Bring project directories to others, as if at one moment."""
         parked = self.layout.run / "parked"
         for path, final in in_order(moves, lambda _, number: parked / str(number)):
@@ -403,8 +403,8 @@ def refuse_conflicts(placer: Placer) -> None:
 
 
 def in_order(
-    moves: Iterable[Move], parked: Callable[[Path, int], Path]
-) -> Iterator[Move]:
+    moves: Iterable[PathMove], parked: Callable[[Path, int], Path]
+) -> Iterator[PathMove]:
     """The renames that do all of them: a chain, a swap, or one inside another.
 
     In a swap one steps aside for a while, to where `parked` says.
@@ -426,12 +426,12 @@ def in_order(
         waiting[waiting.index(first)] = (aside, target)
 
 
-def _ready(waiting: list[Move]) -> dict[Move, None]:
+def _ready(waiting: list[PathMove]) -> dict[PathMove, None]:
     """Those that nothing is to leave any more, and whose target is free and there."""
     sources = {path for path, _ in waiting}
     targets = {target for _, target in waiting}
     around = _around(waiting)
-    ready: dict[Move, None] = {}  # in order, and quick to look up
+    ready: dict[PathMove, None] = {}  # in order, and quick to look up
     for path, target in waiting:
         if path in around:
             continue
@@ -443,7 +443,7 @@ def _ready(waiting: list[Move]) -> dict[Move, None]:
     return ready
 
 
-def _around(waiting: list[Move]) -> set[Path]:
+def _around(waiting: list[PathMove]) -> set[Path]:
     """The directories in which something is that waits."""
     around: set[Path] = set()
     for path, _ in waiting:

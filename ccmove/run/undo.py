@@ -18,8 +18,7 @@ from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, run
 from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
-from ccmove.plan.placing import Move as Folders
-from ccmove.plan.placing import in_order
+from ccmove.plan.placing import PathMove, in_order
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
 from ccmove.run.backups import Backup
@@ -250,7 +249,7 @@ def _to_type(folder: Path, what: str, *words: str | Path) -> LeftAlone:
     return LeftAlone(str(folder), what, tuple(map(str, words)))
 
 
-def _with_room(moves: list[Folders]) -> list[Folders]:
+def _with_room(moves: list[PathMove]) -> list[PathMove]:
     """Those whose place is free, or gets free because another one leaves it."""
     leaving = {path for path, _ in moves}
     able = []
