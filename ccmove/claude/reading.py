@@ -226,7 +226,7 @@ def hashed_history(
         for block in iter(waiting.get, None):
             digest.update(block)
 
-    with open_history(path) as (read, seen), beside(hash_all) as is_busy:
+    with open_history(path) as (read, seen), meanwhile(hash_all) as is_busy:
 
         def reading(offset: int, length: int) -> bytes:
             nonlocal hashed
@@ -255,7 +255,7 @@ def reader(file: BinaryIO) -> Read:
 
 
 @contextlib.contextmanager
-def beside(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+def meanwhile(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
     """Work in another thread, and wait for it where the block ends well; is it still at
     work? Without `threading`, since Ctrl-C between two of its lines can leave a lock
     held for ever.

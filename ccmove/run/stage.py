@@ -20,8 +20,8 @@ from typing import BinaryIO
 from ccmove.claude.reading import (
     Fingerprint,
     add_to_hash,
-    beside,
     is_there,
+    meanwhile,
     open_regular,
     reader,
     sha256_of,
@@ -118,7 +118,7 @@ class StagedHistory:
         waiting = SimpleQueue[bytes | None]()
         with (
             self._opened_now() as file,
-            beside(lambda: self._read_back(waiting)) as is_busy,
+            meanwhile(lambda: self._read_back(waiting)) as is_busy,
         ):
             attributes = Attributes()
             if not self.write.is_made:
