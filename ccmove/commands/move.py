@@ -110,11 +110,11 @@ def move(
         _refuse_unknown(layout, pairs, plan, options)
         return replace(plan, options=options.to_make_again())
 
-    said = Said(running, rolled_back, request.on_disk)
+    before = Before(running, rolled_back, request.on_disk)
     if options.dry_run:
         at_once = replace(options, dry_run=False, json=False, settings=True)
-        said = replace(said, settings=ask(at_once).command)
-    return carry_out(layout, make_plan, options, said, progress)
+        before = replace(before, settings=ask(at_once).command)
+    return carry_out(layout, make_plan, options, before, progress)
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick:
@@ -161,8 +161,8 @@ NOBODY = Running()
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What there is to say before a plan is made."""
+class Before:
+    """What is known before a plan is made."""
 
     running: Running = NOBODY
     rolled_back: str | None = None
@@ -174,7 +174,7 @@ def carry_out(
     layout: Layout,
     make_plan: Callable[[], Plan],
     options: RunOptions,
-    before: Said,
+    before: Before,
     progress: Progress | None,
 ) -> Result:
     """Run what is planned, or only look whether it would be refused."""
@@ -225,7 +225,7 @@ def _if_refused(preview: Result, refusal: RefusedError | None) -> Result:
     )
 
 
-def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
+def _done(layout: Layout, outcome: Outcome, before: Before) -> Result:
     preview = preview_of(outcome.plan, layout)
     mentioned = _mentions(layout, outcome.plan, before)
     return replace(
@@ -239,7 +239,7 @@ def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
 
 
 def _mentions(
-    layout: Layout, plan: Plan, before: Said, ahead: Plan | None = None
+    layout: Layout, plan: Plan, before: Before, ahead: Plan | None = None
 ) -> tuple[Leftover, ...]:
     """What names an old path after a move; a search that fails is no reason to fail."""
     if plan.kind != "move":

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger
 from ccmove.claude.reading import is_there
-from ccmove.commands.move import Said, carry_out, reading
+from ccmove.commands.move import Before, carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import CcmoveError, NothingKnownError
@@ -81,8 +81,8 @@ def _undo(
             return plan_removal(layout, manifest, tick)
         return plan_undo(layout, *seen, merge=merge, tick=tick)
 
-    said = Said(running, rolled_back)
-    result = carry_out(layout, make_plan, options, said, progress)
+    before = Before(running, rolled_back)
+    result = carry_out(layout, make_plan, options, before, progress)
     return replace(result, move_again=move_again(layout, manifest))
 
 
