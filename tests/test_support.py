@@ -5,6 +5,7 @@ can fail.
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 
-FACTS = Path(__file__).parent.parent / "fixtures" / "facts"
+REPO = Path(__file__).parents[1]
+FACTS = REPO / "fixtures" / "facts"
 SESSION = "49529f21-ae4e-4ea6-a67c-117817d57b7d"
 TRANSCRIPT, RESULT = (
     f"projects/-a/{SESSION}.jsonl",
@@ -225,3 +227,17 @@ def test_an_ignored_directory_hides_what_is_below_it_and_nothing_else(
     (root / "ccmove" / "backups" / "saved").touch()
     (root / "ccmove-not").touch()
     assert diff(before, snapshot(root), ignore=["ccmove"]) == ["'ccmove-not': is new"]
+
+
+# -- mutants ---------------------------------------------------------------------------------------
+
+
+def test_every_mutant_written_by_hand_has_its_place_in_the_code() -> None:
+    """What applies nowhere would be killed by nothing, and noticed by nobody."""
+    by_hand = tomllib.loads((REPO / "tests/mutants/by_hand.toml").read_text("utf-8"))
+    assert len(by_hand) > 5
+    for module, rows in by_hand.items():
+        (source,) = (REPO / "ccmove").glob(f"*/{module}.py")
+        text = source.read_text("utf-8")
+        for row in rows:
+            assert text.count(row["was"]) == 1, (module, row["was"])

@@ -20,36 +20,30 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The quickest tests that are about the module: what survives them survives.
 TESTS = {
-    "encoding": ["tests/claude/test_naming.py", "tests/fuzz"],
+    "naming": ["tests/claude/test_naming.py", "tests/fuzz"],
     "pathmap": ["tests/rewrite/test_pathmap.py", "tests/fuzz"],
     "jsonspan": [
         "tests/rewrite/test_jsonspan.py",
         "tests/rewrite/test_jsonspan_properties.py",
     ],
     "splice": ["tests/rewrite/test_splice.py", "tests/rewrite/test_documents.py"],
-    "other": ["tests/rewrite/test_documents.py", "tests/shapes/test_documents.py"],
+    "settings": ["tests/rewrite/test_documents.py", "tests/shapes/test_documents.py"],
     "index": ["tests/rewrite/test_documents.py"],
     "planner": ["tests/shapes"],
     "journal": ["tests/hostile/test_data_not_orders.py"],
-    "backup": ["tests/run/test_ids.py", "tests/e2e/test_backups.py"],
+    "backups": ["tests/run/test_ids.py", "tests/e2e/test_backups.py"],
     "rollback": ["tests/laws", "tests/crash/test_recovery.py"],
-    "restore": ["tests/shapes"],
+    "undoing": ["tests/shapes"],
 }
 PACKAGES = {
-    "encoding": "claude", "planner": "plan", "journal": "run", "backup": "run",
-    "rollback": "run", "restore": "run",
+    "naming": "claude", "planner": "plan", "journal": "run", "backups": "run",
+    "rollback": "run", "undoing": "run",
 }  # fmt: skip
-FILES = {
-    "encoding": "naming",
-    "backup": "backups",
-}  # where the module is named otherwise
 PYTEST = ["-p", "tests.mutants.plugin", "-p", "no:cacheprovider"]
 
 
 def source_of(module: str) -> Path:
-    return Path(
-        "ccmove", PACKAGES.get(module, "rewrite"), f"{FILES.get(module, module)}.py"
-    )
+    return Path("ccmove", PACKAGES.get(module, "rewrite"), f"{module}.py")
 
 
 def try_module(module: str) -> None:
@@ -105,7 +99,7 @@ def try_by_hand(module: str) -> bool:
     were killed.
     """
     source = source_of(module)
-    text = source.read_text() if source.exists() else ""
+    text = source.read_text()
     ends: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
