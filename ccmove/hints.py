@@ -116,5 +116,5 @@ def in_words(
     return hint.text, command_line(words)
 
 
-def in_one_line(hint: Hint, config_dir: str | None = None) -> str:
-    return ": ".join(filter(None, in_words(hint, config_dir=config_dir)))
+def in_one_line(hint: Hint) -> str:
+    return ": ".join(filter(None, in_words(hint)))

@@ -129,7 +129,7 @@ def _held(manifest: Manifest) -> str:
     return f"{what}: removed only by its ID"
 
 
-def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:
+def backups_listed(layout: Layout, parts: tuple[str, ...]) -> Backups:
     """All backups, or those whose IDs have these parts."""
     rows = _rows(layout)
     if parts:

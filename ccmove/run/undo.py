@@ -41,8 +41,8 @@ def plan_undo(
     manifest: Manifest,
     ledger: Ledger,
     *,
-    merge: bool = False,
-    tick: Tick = None,
+    merge: bool,
+    tick: Tick,
 ) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)

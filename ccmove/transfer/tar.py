@@ -61,7 +61,7 @@ def _zstd() -> Any:
         return None
 
 
-def tar_header(name: str, size: int, mtime_ns: int = 0) -> bytes:
+def tar_header(name: str, size: int, mtime_ns: int) -> bytes:
     """What comes before the bytes of a file; who unpacks it with tar gets its date."""
     info = tarfile.TarInfo(name)
     info.size = size

@@ -34,7 +34,7 @@ from ccmove.run.saved import as_text, document_back, plan_history_back
 from ccmove.run.since import Since
 
 
-def plan_removal(layout: Layout, manifest: Manifest, tick: Tick = None) -> Plan:
+def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     """The plan that undoes an unpack, from what is there now."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
