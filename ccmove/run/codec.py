@@ -16,6 +16,7 @@ from ccmove.plan.records import Record, read, write
 from ccmove.run import roots
 from ccmove.run.manifest import (
     Manifest,
+    Recorded,
     SavedNote,
     Wrote,
     WroteHistory,
@@ -107,9 +108,36 @@ def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     again = to_json(manifest, layout, run)
     if _json(again) != _json(record):
         raise ValueError("it has something in it that no run writes")
+    _refuse_what_others_do(manifest, layout, run)
     _refuse_other_numbers(manifest)
     _refuse_another_config_file(manifest, layout)
     return manifest
+
+
+def _refuse_what_others_do(manifest: Manifest, layout: Layout, run: Path) -> None:
+    """A history is made, and one is set aside, by no other run than these."""
+    for op in manifest.operations:
+        doer = _who_alone_does(op, layout, run)
+        if doer not in ("", manifest.kind):
+            raise ValueError(f"no {manifest.kind} does that to {str(op.path)!r}")
+
+
+def _who_alone_does(op: Recorded, layout: Layout, run: Path) -> str:
+    """The kind of run that alone does this; "" for what any of them may do.
+
+    The undo of an unpack sets a history or a config file aside that the unpack made.
+    """
+    match op:
+        case WroteHistory(before=None) | Mkdir(path=layout.projects):
+            return "unpack"
+        case Rename(path=path, target=target):
+            files = (layout.history, layout.real_config_file)
+            goes_aside = target.parent == run / "aside"
+            if path in files and goes_aside:
+                return "undo"
+            if path in files or target in files:
+                return "nobody"
+    return ""
 
 
 def _refuse_other_numbers(manifest: Manifest) -> None:

@@ -395,6 +395,14 @@ def folders(change: Change, old: object = ETC_X, new: object = ETC_Y) -> Change:
     return both
 
 
+def in_an_undo(change: Change) -> Change:
+    def both(record: dict[str, Any]) -> None:
+        record["kind"] = "undo"
+        change(record)
+
+    return both
+
+
 def file_of(folder: list[str], name: str) -> Change:
     return folders(as_file([*folder, name], "other"), folder, X)
 
@@ -491,6 +499,12 @@ TRAPS: dict[str, Change] = {
     "parked deeper": folders(
         rename(ETC_X, ["/", "etc", ".ccmove-parked-0", "x"], FOLDER)
     ),
+    "the history among the projects, in an undo": in_an_undo(
+        rename(HISTORY, IN_PROJECTS)
+    ),
+    "the history into a backup, in an undo": in_an_undo(
+        rename(HISTORY, ["backup", ID, "parked", "0"])
+    ),
     # files
     "rewrite a transcript": as_file(TRANSCRIPT, "other"),
     "rewrite a transcript as index": as_file(TRANSCRIPT, "index"),
@@ -525,6 +539,9 @@ NO_TRAPS: dict[str, Change] = {
     "as it was written": lambda _: None,
     "rename in the projects": rename(IN_PROJECTS, ["run", "aside", "0"]),
     "make a directory": also("Mkdir", path=IN_PROJECTS, mode=0o700),
+    "set a history aside that came in": in_an_undo(
+        rename(HISTORY, ["run", "aside", "0"])
+    ),
     "rename out of a backup": rename(["backup", ID, "aside", "0"], IN_PROJECTS),
     "rename a folder": folders(rename(ETC_X, ETC_Y, FOLDER)),
     "park a folder": folders(rename(ETC_X, ["/", "etc", ".ccmove-parked-0"], FOLDER)),
