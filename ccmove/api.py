@@ -8,6 +8,8 @@ line is the same code.
     print(move.preview.changes)
     done = apply(move)  # all or nothing
     undo(done.backup)  # everything is back at the old path
+    pack("/home/me/code/old", "old.tar.gz")  # for another machine
+    unpack("old.tar.gz", "/home/me/code/new")  # there
 
 Paths are `str` or `os.PathLike`; options are those of the command line, by name, such
 as `only=True`. Whatever is in the way is a `CcmoveError` of `ccmove.errors`: `message`,
@@ -16,18 +18,22 @@ as `only=True`. Whatever is in the way is a `CcmoveError` of `ccmove.errors`: `m
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands import move as moving
+from ccmove.commands import pack as packing
 from ccmove.commands import past
 from ccmove.commands import undo as undoing
+from ccmove.commands import unpack as unpacking
 from ccmove.commands.failures import as_our_own
 from ccmove.commands.options import (
     MoveOptions,
+    PackOptions,
     RecoverOptions,
     UndoOptions,
+    UnpackOptions,
     check_flags,
 )
 from ccmove.commands.paths import Pair, resolve_pair
@@ -41,6 +47,7 @@ from ccmove.inspect.where import Whereabouts as Whereabouts
 from ccmove.report.json import to_json as to_json
 from ccmove.report.result import Result as Result
 from ccmove.run import rollback
+from ccmove.transfer.packed import Packed as Packed
 
 AnyPath = str | os.PathLike[str]
 
@@ -111,6 +118,64 @@ def undo(
     )
     with _state(given) as layout:
         return undoing.undo(layout, options)
+
+
+def pack(
+    path: AnyPath,
+    file: AnyPath,
+    *,
+    sessions: Iterable[str] = (),
+    config_dir: AnyPath | None = None,
+    **flags: bool,
+) -> Packed:
+    """Pack what is kept of a project into this file; all of it, or these sessions."""
+    check_flags(PackOptions(), flags)
+    given = _config_dir(config_dir)
+    options = PackOptions(
+        command="pack",
+        arguments=(_path("PATH", path),),
+        output=_path("FILE", file),
+        session=tuple(sessions),
+        config_dir=given,
+        **flags,
+    )
+    with _state(given) as layout:
+        return packing.pack(layout, options, _nobody_looks, _no_pipe)
+
+
+def unpack(
+    file: AnyPath,
+    new: AnyPath | None = None,
+    *,
+    mapped: Mapping[str, str] | None = None,
+    config_dir: AnyPath | None = None,
+    **flags: bool,
+) -> Result:
+    """Unpack an archive; `mapped` says where folders of the other machine are here."""
+    check_flags(UnpackOptions(), flags)
+    given = _config_dir(config_dir)
+    arguments = [_path("FILE", file)]
+    if new is not None:
+        arguments.append(_path("NEW", new))
+    pairs = (mapped or {}).items()
+    options = UnpackOptions(
+        command="unpack",
+        arguments=tuple(arguments),
+        map=tuple(f"{old}={here}" for old, here in pairs),
+        config_dir=given,
+        **flags,
+    )
+    with _state(given) as layout:
+        rolled_back = rollback.recover(layout, dry_run=options.dry_run)
+        return unpacking.unpack(layout, options, rolled_back=rolled_back)
+
+
+def _nobody_looks(_what: str, _done: int, _total: int) -> None:
+    """Where no progress is shown."""
+
+
+def _no_pipe(_pieces: Iterator[bytes]) -> int:
+    raise UsageError("FILE is missing")
 
 
 def where(path: AnyPath, *, config_dir: AnyPath | None = None) -> Whereabouts:

@@ -196,7 +196,7 @@ def carry_out(
             left_alone=preview.left_alone + mentioned,
             apply=apply,
         )
-        return _if_refused(preview, before.running.refusal)
+        return if_refused(preview, before.running.refusal)
     done = run_plan(
         layout, make_plan, make_report, full=options.hash, progress=progress
     )
@@ -211,7 +211,7 @@ def carry_out(
     return result
 
 
-def _if_refused(preview: Result, refusal: RefusedError | None) -> Result:
+def if_refused(preview: Result, refusal: RefusedError | None) -> Result:
     """The plan of a run that would be refused, and why."""
     if refusal is None:
         return preview

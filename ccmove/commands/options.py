@@ -131,7 +131,7 @@ class PackOptions(Asked):
     dry_run: bool = False
 
 
-def check_flags(options: RunOptions, given: Mapping[str, object]) -> None:
+def check_flags(options: Asked, given: Mapping[str, object]) -> None:
     """UsageError for a name that is no flag of these options, or not a truth."""
     of_screen = asdict(Asked())
     flags = []

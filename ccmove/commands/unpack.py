@@ -11,6 +11,7 @@ from typing import BinaryIO
 from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import running_sessions
+from ccmove.commands.move import if_refused
 from ccmove.commands.options import UnpackOptions
 from ccmove.errors import RefusedError, UsageError
 from ccmove.hints import again, ask, in_words, run
@@ -53,7 +54,7 @@ def unpack(
         if options.dry_run:
             result = _preview(layout, reader, request, options, progress)
         else:
-            result = _do(layout, reader, request, options, progress)
+            result = _do(layout, reader, request, progress)
     return replace(result, rolled_back=rolled_back or result.rolled_back)
 
 
@@ -79,19 +80,19 @@ def _preview(
         return candidates(layout, request, part)
 
     incoming = look_through(reader, meets, progress)
-    plan = _planned(layout, incoming, request, options)
+    plan, refusal = _planned(layout, incoming, request)
     preflight(layout, plan)
+    preview = preview_of(plan, layout)
     if not plan.operations:
-        return replace(preview_of(plan, layout), status="nothing")
+        return replace(preview, status="nothing")
     _, apply = in_words(ask(replace(options, dry_run=False)))
-    return replace(preview_of(plan, layout), apply=apply)
+    return if_refused(replace(preview, apply=apply), refusal)
 
 
 def _do(
     layout: Layout,
     reader: Reader,
     request: Request,
-    options: UnpackOptions,
     progress: Progress | None,
 ) -> Result:
     results: list[Result] = []
@@ -102,7 +103,10 @@ def _do(
         came.append(incoming)
 
     def make_plan() -> Plan:
-        return _planned(layout, came[-1], request, options)
+        plan, refusal = _planned(layout, came[-1], request)
+        if refusal is not None:
+            raise refusal
+        return plan
 
     def make_report(outcome: Outcome) -> bytes:
         results.append(_done(layout, outcome))
@@ -125,27 +129,19 @@ def _done(layout: Layout, outcome: Outcome) -> Result:
 
 
 def _planned(
-    layout: Layout, incoming: Incoming, request: Request, options: UnpackOptions
-) -> Plan:
+    layout: Layout, incoming: Incoming, request: Request
+) -> tuple[Plan, RefusedError | None]:
+    """The plan, and who is in its way: a client that would go on writing to a
+    transcript that is not there any more.
+    """
     ledger = ledger_of(layout, all_backups(layout))
     plan, replaced = plan_unpack(layout, incoming, request, ledger)
-    if replaced:
-        _refuse_running(layout, replaced, options)
-    return plan
-
-
-def _refuse_running(
-    layout: Layout, replaced: list[str], options: UnpackOptions
-) -> None:
-    """A client would go on writing to a transcript that is not there any more."""
-    for session in running_sessions(layout):
-        if session.session not in replaced:
-            continue
-        what = f"session {session.session} is running (pid {session.pid}), and its "
-        what += "transcript would be replaced by the longer one of the archive"
-        if options.dry_run:
-            what += "; unpacking will be refused until it is gone"
-        raise RefusedError(what, again("exit it (/exit), then"))
+    for session in running_sessions(layout) if replaced else ():
+        if session.session in replaced:
+            running = f"session {session.session} is running (pid {session.pid})"
+            what = f"{running}, and a longer transcript would take its place"
+            return plan, RefusedError(what, again("exit it (/exit), then"))
+    return plan, None
 
 
 # -- where each project goes

@@ -3,6 +3,7 @@ tools, MCP servers, links of GitHub.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -14,6 +15,7 @@ from ccmove.plan.records import Count
 from ccmove.rewrite.pathmap import tail_below
 
 SERVERS = "mcpServers"
+TRUST = "hasTrustDialogAccepted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ def belongings_of(plan: Plan) -> Belongings:
             config = write
     if config is None:
         return Belongings(notes)
+    if plan.is_of_archive:
+        return _gained(plan, config, notes)
     return _with_config(plan, config, notes)
 
 
@@ -66,7 +70,7 @@ def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
     moved = [path for path in entries if path not in entries_there]
     for path in moved:
         entry = entries[path]
-        trusted += get(entry, "hasTrustDialogAccepted") is True
+        trusted += get(entry, TRUST) is True
         tools += _length(entry, "allowedTools")
         number_of_servers += _length(entry, SERVERS)
     others = 0
@@ -81,6 +85,38 @@ def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
         github_links=len(links),
         others=others,
     )
+
+
+def _gained(plan: Plan, config: Write, notes: int) -> Belongings:
+    """What entries of the config file have on one side only: it came in an archive, or
+    goes out again.
+    """
+    less = members(_values(config.before), "projects")
+    more = members(_values(config.after), "projects")
+    if plan.kind == "undo":
+        less, more = more, less
+    numbers: Counter[str] = Counter()
+    for path, entry in more.items():
+        gain = _gain(entry, less.get(path))
+        numbers.update(gain)
+    return Belongings(notes=notes, **numbers)
+
+
+def _gain(entry: object, before: object) -> Counter[str]:
+    """How much more an entry has than before."""
+    gain = Counter(_amounts(entry))
+    gain.subtract(_amounts(before))
+    gain["entries"] = int(entry != before)
+    return gain
+
+
+def _amounts(entry: object) -> dict[str, int]:
+    """How much an entry of the config file has of what people would miss."""
+    return {
+        "trusted": int(get(entry, TRUST) is True),
+        "allowed_tools": _length(entry, "allowedTools"),
+        "mcp_servers": _length(entry, SERVERS),
+    }
 
 
 def _values(text: bytes | None) -> object:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ccmove import api
+from ccmove.errors import CcmoveError
 from tests.support.packed import handle_at
 from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder, encoded_name
@@ -198,3 +200,26 @@ def contents(home: Path) -> dict[str, tuple[bytes, int]]:
             file = Path(base) / name
             found[str(file)] = file.read_bytes(), file.stat().st_mtime_ns
     return found
+
+
+def test_the_same_from_python(there: Machine, here: Machine) -> None:
+    app = there.state.project("app", make_folder=True)
+    archive = there.state.root / "app.tar.gz"
+    packed = api.pack(app.path, archive, config_dir=there.state.config_dir)
+    assert packed.file == str(archive)
+    (here.code / "neu").mkdir()
+    planned = api.unpack(
+        archive, here.code / "neu", config_dir=here.state.config_dir, dry_run=True
+    )
+    assert planned.status == "planned"
+    done = api.unpack(
+        archive, here.code / "neu", config_dir=here.state.config_dir, with_config=True
+    )
+    assert done.status == "unpacked"
+    assert here.sessions("neu") == there.sessions("app")
+    again = api.unpack(archive, here.code / "neu", config_dir=here.state.config_dir)
+    assert again.status == "nothing"
+    undone = api.undo(done.backup, config_dir=here.state.config_dir)
+    assert undone.status == "undone"
+    with pytest.raises(CcmoveError):
+        api.unpack(archive, here.code / "neu", config_dir="", merge=True)

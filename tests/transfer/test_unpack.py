@@ -226,6 +226,7 @@ def test_privilege_is_left_out_and_named(
     assert here.config()["projects"][str(here.code / "x")] == {"lastCost": 1.5}
     asked = unpack(here, data, "--with-config")
     assert asked.exit == 0
+    assert "trust, 1 allowed tool, 1 MCP server" in asked.out
     assert "MCP server db, env KEY: was not packed" in asked.out
     assert here.config()["projects"][str(here.code / "x")] == entry
 
@@ -326,6 +327,9 @@ def test_a_session_that_is_running_is_not_replaced(
     mine.mkdir()
     (mine / f"{session}.jsonl").write_bytes(text[: text.index(b"\n") + 1])
     here.session_file(os.getpid(), str(here.code / "y"), "", session)
+    preview = unpack(here, packed(there, "app"), "-n")
+    assert preview.exit == 4, preview
+    assert "Would unpack" in preview.out + preview.err
     refused = unpack(here, packed(there, "app"))
     assert refused.exit == 4, refused
     assert "is running" in refused.err
