@@ -95,11 +95,8 @@ def _gained(plan: Plan, config: Write, notes: int) -> Belongings:
     more = members(_values(config.after), "projects")
     if plan.kind == "undo":
         less, more = more, less
-    numbers: Counter[str] = Counter()
-    for path, entry in more.items():
-        gain = _gain(entry, less.get(path))
-        numbers.update(gain)
-    return Belongings(notes=notes, **numbers)
+    gains = [_gain(entry, less.get(path)) for path, entry in more.items()]
+    return Belongings(notes=notes, **sum(gains, Counter[str]()))
 
 
 def _gain(entry: object, before: object) -> Counter[str]:
