@@ -449,8 +449,12 @@ class _Projects(_Entries):
 
     def taken_out(self) -> str:
         """The text of all projects, each where it was and as it was."""
-        for new, olds in self._groups().items():
+        groups = self._groups()
+        for new, olds in groups.items():
             self._take_apart(new, olds)
+        for key in self.left:
+            if key in self.have and key not in groups:
+                self._take_out_made(key)
         for key in self.came_since:
             self._follow(key)
         for key in self.met:
@@ -515,6 +519,15 @@ class _Projects(_Entries):
         if theirs is not None:
             place = key
         self.put(key, text, place)
+
+    def _take_out_made(self, key: str) -> None:
+        """An entry that the run made of no other goes. What came since to it stays,
+        and is named: where it could follow there may be another value of the same name.
+        """
+        since = _what_came_since(self.left[key], self.have[key])
+        if since is not None:
+            self.taking.lose(config.PROJECTS, key)
+            self.put(key, since, key)
 
     def _leave_what_came_since(self, new: str, now: Node) -> None:
         since = _what_came_since(self.left[new], now)

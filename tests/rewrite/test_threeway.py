@@ -206,6 +206,22 @@ class TestIndex:
         assert self.out([self.entry("b")], after, twice) == ([self.entry("b")], [])
 
 
+def test_an_entry_that_the_run_made_keeps_what_came_since_to_it() -> None:
+    """An undo of a merge, rolled back after life went on at both."""
+    undo = PathMap((("/n", "/o"),))
+    ways = [Following(lambda _: None, lambda _: None)]
+    ways.append(Following(undo.reversed().map, undo.reversed().map))
+    before = {"/n": {"m": 1, "a": [1, 2]}}
+    after = {"/o": {"a": [1]}, "/n": {"a": [2]}}
+    now = {"/o": {"a": [1], "t": "o"}, "/n": {"a": [2], "t": "n"}}
+    texts = [json.dumps({"projects": each}) for each in (before, after, now)]
+    for back in ways:
+        text, lost = taken_out("config", *texts, back, undo.map)
+        expected = {"/o": {"t": "o"}, "/n": {"m": 1, "a": [1, 2], "t": "n"}}
+        assert json.loads(text)["projects"] == expected
+        assert lost == ["projects > /o"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "now", "expected", "lost"),
     [
