@@ -105,6 +105,13 @@ class Screen:
 
         self.wait_for(typed, f"{text!r} in the input line")
 
+    def paste(self, text: str) -> None:
+        """Put a long text into the input line at once, as a terminal does."""
+        self._settle()
+        self._tmux("set-buffer", text)
+        self._tmux("paste-buffer", "-p", "-r")
+        self.wait_for(lambda: "[Pasted text" in self.entry, "the paste to be there")
+
     def press(self, key: str) -> None:
         self._tmux("send-keys", key)
 
@@ -120,16 +127,17 @@ class Screen:
         self.press("Enter")
         self.wait_for(lambda: not self.asks_for_trust and self._is_ready, "the prompt")
 
-    def recalls(self, prompt: str, presses: int = 1) -> bool:
+    def recalls(self, prompt: str, presses: int = 1, *, clear: bool = True) -> bool:
         """Whether arrow-up, pressed so often, offers `prompt`; the input line is left
-        empty.
+        empty, unless it is still wanted.
         """
         self._settle()
         for _ in range(presses):
             self.press("Up")
             time.sleep(KEYS_APART)
         found = seen_within(4, lambda: prompt in self.entry)
-        self._clear()
+        if clear:
+            self._clear()
         return found
 
     def lists_session(self, prompt: str) -> bool:
