@@ -143,3 +143,37 @@ def test_a_large_paste_is_there(desk: Desk, there: Desk) -> None:
             "the paste to be sent again",
         )
         screen.leave()
+
+
+@with_current_clients
+@pytest.mark.usefixtures("terminal")
+def test_the_plan_of_a_session_is_there(desk: Desk, there: Desk) -> None:
+    """The client names a plan in the lines of a transcript; it made none here, so that
+    one is written as it does.
+    """
+    old, new = desk.folder("old"), there.folder("new")
+    desk.trust(old)
+    first = new_prompt("fix the fence")
+    session = desk.ask(old, first).session
+    (transcript,) = desk.transcripts_with(first)
+    turns = [json.loads(line) for line in transcript.read_text().splitlines()]
+    for turn in turns:
+        turn["slug"] = "calm-otter"
+    lines = [json.dumps(turn, separators=(",", ":")) + "\n" for turn in turns]
+    transcript.write_text("".join(lines))
+    (desk.config_dir / "plans").mkdir()
+    (desk.config_dir / "plans" / "calm-otter.md").write_text(
+        "# Plan\n\nPaint it blue\n"
+    )
+    tasks = desk.config_dir / "tasks" / session
+    tasks.mkdir(parents=True, exist_ok=True)
+    (tasks / "1.json").write_text('{"id":"1","subject":"paint"}')
+
+    bring(desk, old, there, new, "--with-config")
+
+    brought = there.config_dir / "tasks" / session / "1.json"
+    assert brought.read_bytes() == (tasks / "1.json").read_bytes()
+    with there.screen(new, "--resume", session) as screen:
+        screen.type("/plan")
+        screen.press("Enter")
+        screen.wait_for(lambda: "Paint it blue" in screen.text, "the plan")
