@@ -1,5 +1,6 @@
 """What is said about packing; what was left out is named."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -7,7 +8,7 @@ from ccmove.report.console import Line, Printer
 from ccmove.report.json import Record, to_json
 from ccmove.report.move import nothing_changed
 from ccmove.report.result import Leftover, MovedProject, Moves, Result
-from ccmove.text import plural
+from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
 from ccmove.transfer.packed import Packed, PackedAmount
 
@@ -56,8 +57,9 @@ def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
     if is_planned:
         yield nothing_changed(packed.apply)
     elif packed.file is not None:
-        command = printer.command("unpack", packed.file)
-        yield [("good", "Done."), " On the other machine: ", command]
+        name = os.path.basename(packed.file)
+        command = command_line(["ccmove", "unpack", name])
+        yield [("good", "Done."), " On the other machine: ", ("command", command)]
     else:
         yield [("good", "Done.")]
 

@@ -95,6 +95,8 @@ tests/shapes/test_paths.py::test_a_config_file_that_is_a_link_stays_a_link
 tests/shapes/test_shared.py::test_a_link_in_shared_memory_is_named_and_not_copied
 """,
     PROC: """
+tests/transfer/test_archive.py::test_tar_and_sha256sum_take_it
+tests/transfer/test_pack.py::test_what_a_killed_one_left_is_removed_by_the_next
 tests/hostile/test_huge.py
 tests/inside/test_hook.py::test_typed_at_a_terminal_it_says_what_it_is_for
 tests/output/test_demo.py::test_the_demo_cleans_up_when_it_is_stopped
@@ -107,12 +109,14 @@ tests/shapes/test_move_folder.py::test_a_failure_later_puts_the_folder_back
 tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_only_whole_paths_work
 """,
     GIT: """
+tests/transfer/test_pack.py::test_the_header_says_where_it_comes_from
 tests/e2e/test_who_is_at_new.py
 tests/e2e/test_odd_surroundings.py
 tests/shapes/test_undo_in_the_way.py
 tests/inspect/test_where.py::test_memory_and_entry_are_those_of_the_main_checkout
 """,
     NAMES: """
+tests/transfer/test_pack.py::test_what_has_no_role_is_left_out_and_named
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
 tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[under a name that no disk can hold]
@@ -137,6 +141,7 @@ tests/inspect/test_one_path.py::test_what_of_a_lost_parent_is_not_inside_stays
 tests/shapes/test_shared.py::test_a_gone_twin_comes_along_with_its_prompts_and_settings
 """,
     POSIX_DATA: """
+tests/transfer/test_pack.py::test_what_can_not_be_meant_is_said
 tests/claude/test_owners.py
 tests/fuzz/test_corpus.py::test_control_a_planted_bug_is_found_by_the_kept_inputs
 tests/hostile/test_data_not_orders.py::test_control_what_a_run_writes_is_believed
@@ -158,6 +163,7 @@ tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_file
 tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
 """,
     MODES: """
+tests/transfer/test_pack.py::test_a_file_is_private_complete_and_replaces_the_one_before
 tests/crash/test_verdict.py::test_any_other_tree_is_neither[a mode]
 tests/crash/test_verdict.py::test_any_other_tree_is_neither[our directory is open to others]
 tests/crash/test_verdict.py::test_any_other_tree_is_neither[our lock is open to others]
@@ -185,7 +191,11 @@ tests/inspect/test_completion.py
 tests/inspect/test_doctor.py::test_a_command_can_be_typed_into_a_shell_whatever_the_path
 tests/e2e/test_hints.py::test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand
 """,
-    OPEN: "tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup",  # noqa: E501
+    OPEN: """
+tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup
+tests/transfer/test_pack.py::test_what_grows_meanwhile_is_left_out
+tests/transfer/test_pack.py::test_what_shrinks_or_vanishes_breaks_off_a_pipe
+""",
     SLOW: """
 tests/lives
 tests/hostile/test_vanishing.py
