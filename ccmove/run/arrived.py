@@ -73,14 +73,19 @@ def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str
     stayed: list[str] = []
     for arrival in holds.files:
         path = target / arrival.name
-        if not is_there(path) or session_at(path) in staying:
+        if not is_there(path):
+            continue
+        if session_at(path) in staying:
+            if path.stem in staying:
+                stayed.append(f"{path} went on since, so it stays")
             continue
         if is_as_it_came(path, arrival) and sha256_of(path) == arrival.sha256:
             disk.remove_file(path)
         else:
             stayed.append(f"{path} has changed since, so it stays")
     for directory in directories_of(holds, target):
-        stayed += _remove_if_empty(directory)
+        if session_at(directory) not in staying:
+            stayed += _remove_if_empty(directory)
     return stayed
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench, age_locks
+from tests.crash.bench import Bench, age_locks, bench_of
 from tests.crash.conftest import Record
 from tests.crash.fork import Ended, Job
 from tests.crash.interruptions import interruptions
@@ -19,6 +19,7 @@ from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.sweep import KILL, KILLED, break_off, happen, kill, sweep
 from tests.crash.world import world_bench
 from tests.support import seams
+from tests.support.packed import handle_at
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import diff, snapshot
 
@@ -341,3 +342,22 @@ def test_a_directory_that_is_another_one_by_now_is_not_taken_for_ours() -> None:
     shutil.rmtree(directory(bench, "neu"))
     (bench.state.home / "taken away").rename(directory(bench, "neu"))
     assert bench.recovery.run().exit == 0
+
+
+def test_a_session_that_went_on_after_a_killed_unpack_stays_with_all_that_is_its() -> (
+    None
+):
+    bench = bench_of("unpack")
+    break_off(bench, "all changed")
+    project = handle_at(bench.state, "neu")
+    stays = project.sessions[-1]
+    with (project.directory / f"{stays}.jsonl").open("ab") as file:
+        file.write(b'{"turn": "since"}\n')
+    bench.state.add_prompt("neu", "since", stays)
+    recovered = bench.recovery.run()
+    assert recovered.exit == 0, recovered
+    assert f"{stays}.jsonl went on since, so it stays" in recovered.out
+    assert "turn" in (project.directory / f"{stays}.jsonl").read_text()
+    assert (project.directory / stays / "subagents").is_dir()
+    lines = bench.state.history.read_text(encoding="utf-8").splitlines()
+    assert sum(stays in line for line in lines) == 2  # one that came, one since
