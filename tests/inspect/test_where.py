@@ -242,6 +242,8 @@ def test_what_was_undone_is_no_former_path(state: StateBuilder) -> None:
     move(state, "one", "two")
     assert run_ccmove("undo", state=state).exit == 0
     assert where(state, state.code / "one")["former_paths"] == []
+    state.project("two")
+    assert where(state, state.code / "two")["former_paths"] == []
 
 
 def test_of_two_that_changed_places_each_was_where_the_other_is(
