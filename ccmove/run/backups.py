@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger
-from ccmove.claude.reading import is_there, names_in, read_document, refuse_link
+from ccmove.claude.reading import names_in, read_document, refuse_link
 from ccmove.errors import (
     CcmoveError,
     NothingKnownError,
@@ -214,7 +214,7 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     of both together only what became of it otherwise is left.
     """
     pruned, problem = _pruned(layout)
-    known = _known(layout, backups, pruned)
+    known = _known(backups, pruned)
     newest = _newest_of(layout, pruned)
     ledger = Ledger(problem=problem, newest=newest)
     for identifier in sorted(known):
@@ -259,13 +259,11 @@ def _learn(ledger: Ledger, move: ProjectMove) -> None:
     owners.add(move.new_path)
 
 
-def _known(layout: Layout, backups: Iterable[Backup], pruned: Runs) -> Runs:
-    """What pruned runs and these moved."""
-    known = {
-        identifier: moves
-        for identifier, moves in pruned.items()
-        if not is_there(layout.backups / identifier)
-    }
+def _known(backups: Iterable[Backup], pruned: Runs) -> Runs:
+    """What pruned runs and these moved; of one whose pruning was interrupted both say
+    the same.
+    """
+    known = dict(pruned)
     for backup in backups:
         if backup.manifest is not None:
             known[backup.id] = backup.manifest.projects
@@ -356,7 +354,7 @@ def _write_ledger(layout: Layout, going: list[Backup]) -> None:
     that no later run gets an earlier one.
     """
     pruned, _ = _pruned(layout)
-    known = _known(layout, going, pruned)
+    known = _known(going, pruned)
     identifiers = [backup.id for backup in going]
     identifiers += known
     newest = max(identifiers)
