@@ -49,6 +49,7 @@ def plan_undo(
     _ = state.config_values  # refuses a config file that can't be read
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, manifest.paths, listed)
+    # Twice, since who is absent is known when what was begun below NEW is.
     since = Since(manifest)
     begun = list(begun_below(owners, since))
     going = [portion for portion in begun if portion.follows]

@@ -69,7 +69,7 @@ class Undoing:
         self.since = since
         self.manifest = since.manifest
         self.directory = self.layout.backups / self.manifest.id
-        self.gone = absent.sessions
+        self.absent = absent.sessions
         self.placer = Placer(state)
         self.tree = self.placer.tree
         self.portions = portions
@@ -240,7 +240,7 @@ class Undoing:
         draft.text = as_text(content)
         draft.mtime_ns = mtime
         if wrote.place == "index" and not was_brought:  # entries come back to it
-            self._forget(document.path, self._gone_from(document.path.parent))
+            self._forget(document.path, self._absent_from(document.path.parent))
         for place in named:
             what = f"{place} has changed since, so it stays"
             self.warnings.append(f"{wrote.ends}: {what}")
@@ -370,7 +370,7 @@ class Undoing:
         """An index that was set aside, without entries of these and of absent ones."""
         kept = self._set_aside.get(final)
         if kept is not None and not self.tree.has(final):
-            self._forget(kept, coming | self.gone)
+            self._forget(kept, coming | self.absent)
             self.placer.bring(kept, final)
 
     def _brought_its_index(self, portion: PortionBack) -> bool:
@@ -419,13 +419,13 @@ class Undoing:
             return False
         return session not in sessions_of(portion.staying)
 
-    def _gone_from(self, directory: Path) -> set[str]:
-        """Sessions that left or were deleted, but those that came here."""
-        gone: set[str] = set()
-        for session in self.gone:
+    def _absent_from(self, directory: Path) -> set[str]:
+        """Sessions that left or were deleted, but for those that came here."""
+        absent: set[str] = set()
+        for session in self.absent:
             if not is_there(directory / f"{session}.jsonl"):
-                gone.add(session)
-        return gone
+                absent.add(session)
+        return absent
 
     def _forget(self, kept: Path, sessions: Set[str]) -> None:
         """These sessions have no entry any more in an index that comes back."""
@@ -597,7 +597,7 @@ class Undoing:
             if not self.tree.has(kept):
                 continue
             if path.name == INDEX:
-                self._forget(kept, self.gone)
+                self._forget(kept, self.absent)
                 self._make_parents(path)
                 self.placer.bring(kept, path)
             else:
