@@ -34,7 +34,7 @@ def arrivals(operations: Iterable[Recorded]) -> Iterator[tuple[Path, Arrival]]:
                 yield operation.target / arrival.name, arrival
 
 
-def went_on(operations: Collection[Recorded]) -> frozenset[str]:
+def sessions_that_went_on(operations: Collection[Recorded]) -> frozenset[str]:
     """The sessions of which a file that was unpacked is not as it came any more.
 
     A former version of it, which is there before it comes and when it is gone again,

@@ -45,7 +45,7 @@ from ccmove.plan.model import Arrived, FolderHolds, Holds, Mkdir, Rename
 from ccmove.plan.placing import mode_of
 from ccmove.rewrite import history
 from ccmove.run import disk, journal, progress
-from ccmove.run.arrived import take_out, went_on
+from ccmove.run.arrived import sessions_that_went_on, take_out
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     TO_RECOVER,
@@ -185,7 +185,7 @@ class Rollback:
     ) -> None:
         self.layout = layout
         self.manifest = manifest
-        self.since = Since(manifest, went_on(manifest.operations))
+        self.since = Since(manifest, sessions_that_went_on(manifest.operations))
         self.just_failed = just_failed  # and is rolled back by the run itself
         self.stayed: list[str] = []  # what came later and was left as it is, in words
         self.gone: list[Path] = []  # where a document was that has our change in it

@@ -28,7 +28,12 @@ from ccmove.plan.placing import Placer
 from ccmove.rewrite import index
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.run.arrived import arrivals, is_as_it_came, session_at, went_on
+from ccmove.run.arrived import (
+    arrivals,
+    is_as_it_came,
+    session_at,
+    sessions_that_went_on,
+)
 from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.saved import as_text, document_back, plan_history_back
 from ccmove.run.since import Since
@@ -38,7 +43,7 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     """The plan that undoes an unpack, from what is there now."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
-    since = Since(manifest, went_on(manifest.operations))
+    since = Since(manifest, sessions_that_went_on(manifest.operations))
     removal = Removal(state, since)
     removal.plan()
     prompts = plan_history_back(layout, removal.directory, since, tick)
