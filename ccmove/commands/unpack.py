@@ -25,7 +25,7 @@ from ccmove.run.transaction import Outcome, Progress, run_arrival
 from ccmove.text import plural
 from ccmove.transfer.archive import Header, Reader
 from ccmove.transfer.incoming import Incoming, look_through, receive
-from ccmove.transfer.request import Request, candidates
+from ccmove.transfer.request import UnpackRequest, candidates
 from ccmove.transfer.roles import Part
 from ccmove.transfer.unpack import (
     identity_of_packed,
@@ -45,7 +45,7 @@ def unpack(
     file, *_ = options.arguments
     with _opened(file) as stream:
         reader = Reader(stream, "standard input" if file == PIPE else file)
-        request = Request(
+        request = UnpackRequest(
             _pairs(layout, reader.header, options),
             with_config=options.with_config,
             merge=options.merge,
@@ -72,7 +72,7 @@ def _opened(file: str) -> AbstractContextManager[BinaryIO]:
 def _preview(
     layout: Layout,
     reader: Reader,
-    request: Request,
+    request: UnpackRequest,
     options: UnpackOptions,
     progress: Progress | None,
 ) -> Result:
@@ -92,7 +92,7 @@ def _preview(
 def _do(
     layout: Layout,
     reader: Reader,
-    request: Request,
+    request: UnpackRequest,
     progress: Progress | None,
 ) -> Result:
     results: list[Result] = []
@@ -129,7 +129,7 @@ def _done(layout: Layout, outcome: Outcome) -> Result:
 
 
 def _planned(
-    layout: Layout, incoming: Incoming, request: Request
+    layout: Layout, incoming: Incoming, request: UnpackRequest
 ) -> tuple[Plan, RefusedError | None]:
     """The plan, and who is in its way: a client that would go on writing to a
     transcript that is not there any more.

@@ -9,7 +9,7 @@ from ccmove.plan.meeting import Relation, names_beside
 from ccmove.plan.model import INCOMING
 from ccmove.plan.placing import Placer, is_file
 from ccmove.transfer.incoming import Came, Incoming
-from ccmove.transfer.request import Request, is_memory_file, place_here
+from ccmove.transfer.request import UnpackRequest, is_memory_file, place_here
 from ccmove.transfer.roles import Part
 from ccmove.transfer.sessions import (
     SKIPPED,
@@ -29,7 +29,9 @@ class Files:
     finals: dict[Path, Came]  # where a file is brought, and which
     _seen: dict[Path, Fingerprint]  # what is here, before it was compared
 
-    def __init__(self, placer: Placer, incoming: Incoming, request: Request) -> None:
+    def __init__(
+        self, placer: Placer, incoming: Incoming, request: UnpackRequest
+    ) -> None:
         self.placer = placer
         self.layout = placer.layout
         self.tree = placer.tree

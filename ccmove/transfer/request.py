@@ -17,7 +17,7 @@ from ccmove.transfer.roles import Part
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class UnpackRequest:
     """The path of each project there and here, in the order of the archive."""
 
     pairs: tuple[Move, ...]
@@ -97,7 +97,7 @@ def is_memory_file(part: Part) -> bool:
     return part.role == "memory" and part.below == (MEMORY_FILE,)
 
 
-def place_here(layout: Layout, request: Request, part: Part) -> Path:
+def place_here(layout: Layout, request: UnpackRequest, part: Part) -> Path:
     """Where a file goes that meets nothing."""
     if not part.project:
         return layout.config_dir / place_among_incoming(part)
@@ -105,7 +105,7 @@ def place_here(layout: Layout, request: Request, part: Part) -> Path:
     return directory / _place_in_project(part)
 
 
-def candidates(layout: Layout, request: Request, part: Part) -> Iterator[Path]:
+def candidates(layout: Layout, request: UnpackRequest, part: Part) -> Iterator[Path]:
     """What a file may meet here: of its own name, or kept beside that."""
     final = place_here(layout, request, part)
     names = names_beside(final.name, request.origin(part.project), has_suffix=True)

@@ -14,7 +14,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import names_in
 from ccmove.plan.meeting import Relation
 from ccmove.transfer.incoming import Came
-from ccmove.transfer.request import Request, place_here
+from ccmove.transfer.request import UnpackRequest, place_here
 
 
 class Fate(Enum):
@@ -83,7 +83,7 @@ def sessions_here(projects: Path, names: Iterable[str]) -> Places:
 
 def decide(
     layout: Layout,
-    request: Request,
+    request: UnpackRequest,
     files: Iterable[Came],
     places: Places,
     meets: Meets,

@@ -31,12 +31,12 @@ from ccmove.transfer.archive import PackedProject
 from ccmove.transfer.documents import Documents
 from ccmove.transfer.files import Files, came_to
 from ccmove.transfer.incoming import Incoming
-from ccmove.transfer.request import Request
+from ccmove.transfer.request import UnpackRequest
 from ccmove.transfer.sessions import Fate
 
 
 def plan_unpack(
-    layout: Layout, incoming: Incoming, request: Request, ledger: Ledger
+    layout: Layout, incoming: Incoming, request: UnpackRequest, ledger: Ledger
 ) -> tuple[Plan, list[str]]:
     """The plan that brings what came, and the sessions of which a longer transcript
     takes the place of the one here; RefusedError where somebody is in the way.
