@@ -27,7 +27,7 @@ Key = tuple[str, bytes]  # the path as it is compared, and the digest of the res
 Stays = Callable[[str | None], bool]  # whether prompts of a session stay
 
 
-class Arriving(NamedTuple):
+class ComingPrompt(NamedTuple):
     """A prompt that comes from elsewhere, as it will be here."""
 
     path: str
@@ -39,7 +39,7 @@ class Arriving(NamedTuple):
         return compared(self.path), self.digest
 
 
-def arriving(text: bytes, rule: Rule) -> Iterator[Arriving]:
+def coming_prompts(text: bytes, rule: Rule) -> Iterator[ComingPrompt]:
     """The prompts of another history that have a path here, by this rule."""
     for raw in io.BytesIO(text):  # which ends a line at `\n` only
         line = raw.rstrip(b"\n")
@@ -53,10 +53,10 @@ def arriving(text: bytes, rule: Rule) -> Iterator[Arriving]:
         before = line[: prompt.start]
         behind = line[prompt.start + len(project) :]
         whole = before + encoded(path) + behind
-        yield Arriving(path, prompt.digest, whole + b"\n")
+        yield ComingPrompt(path, prompt.digest, whole + b"\n")
 
 
-def with_lacking(read: Read, size: int, coming: list[Arriving]) -> Scan:
+def with_lacking(read: Read, size: int, coming: list[ComingPrompt]) -> Scan:
     """What adds those of these prompts, in their order, that the history lacks."""
     lacking = Counter(prompt.key for prompt in coming)
     needles = _needles(lacking)

@@ -15,7 +15,7 @@ from ccmove.claude.state import INDEX
 from ccmove.errors import ArchiveError
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import config, index
-from ccmove.rewrite.added import Arriving, arriving, with_lacking
+from ccmove.rewrite.added import ComingPrompt, coming_prompts, with_lacking
 from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
@@ -183,12 +183,12 @@ class Documents:
             scan = with_lacking(read, seen.size, coming)
         return WriteHistory(path, scan, seen, NO_RULE, digest)
 
-    def _prompts_that_come(self) -> Iterator[Arriving]:
+    def _prompts_that_come(self) -> Iterator[ComingPrompt]:
         sessions = self.files.sessions
         for project, data in self.incoming.texts_of("history"):
             target = self.request.target(project)
             rule = WithSessions(self.request.paths, sessions, target)
-            yield from arriving(data, rule)
+            yield from coming_prompts(data, rule)
 
 
 def _full_path(directory: Path, path: str) -> str:
