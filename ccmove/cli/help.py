@@ -19,17 +19,12 @@ MORE = "Try it on sample data: ccmove demo\nAll options:           ccmove --help
 
 USAGE = """\
 Usage: ccmove [OPTIONS] OLD NEW
-       ccmove [OPTIONS] PATH
-       ccmove COMMAND [OPTIONS] …"""
+       ccmove [OPTIONS] PATH       one is enough: ccmove works out the other one"""
 SUMMARY = (
     "Move Claude Code's sessions, history, memory and settings from OLD to NEW after "
-    "a project folder was renamed or moved, with every project nested inside it. One "
-    "path is enough: ccmove works out the other one."
+    "a project folder was renamed or moved, with every project inside it."
 )
-FURTHER = (
-    "Examples and exit codes: ccmove help move\n"
-    "All about a command:     ccmove help COMMAND"
-)
+FURTHER = "Examples, exit codes: ccmove help move    Each command: ccmove help COMMAND"
 
 EXAMPLES: dict[str, Rows] = {  # of each command
     "move": (

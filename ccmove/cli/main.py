@@ -123,8 +123,14 @@ class Commands(click.Group):
                 rows.append((name, about))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-        command_named("move").format_options(ctx, formatter)
+        options.write_options(_options_of_a_move(), ctx, formatter)
         formatter.write(f"\n{FURTHER}\n")
+
+
+def _options_of_a_move() -> list[click.Parameter]:
+    """But for those that every program has."""
+    params = command_named("move").params
+    return [param for param in params if param not in options.TEXTS]
 
 
 def _one_screen(formatter: click.HelpFormatter) -> str:

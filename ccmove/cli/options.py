@@ -39,6 +39,7 @@ def _version(_: click.Context) -> str:
 
 VERSION = text_option("-V", "--version", text=_version, about="Show the version.")
 HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this help.")
+TEXTS = (VERSION, HELP)
 CONFIG_DIR = click.Option(
     ["--config-dir"],
     metavar="DIR",
@@ -79,27 +80,33 @@ one_word = partial(click.argument, "arguments", required=False, callback=as_word
 ADVANCED = ("desktop", "hash", "allow_live", "skip_path_check")
 
 
+def write_options(
+    params: list[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Everyday ones first, the advanced ones in a group of their own."""
+    everyday, advanced = [], []
+    for param in params:
+        row = param.get_help_record(ctx)
+        if row is None or not isinstance(param, click.Option):
+            continue
+        if param.name in ADVANCED:
+            advanced.append(row)
+        else:
+            everyday.append(row)
+    with formatter.section("Options"):
+        formatter.write_dl(everyday)
+    if advanced:
+        with formatter.section("Advanced options"):
+            formatter.write_dl(advanced)
+
+
 class Command(click.Command):
     """A command whose help has groups, and ends with examples."""
 
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Everyday ones first, the advanced ones in a group of their own."""
-        everyday, advanced = [], []
-        for param in self.params:
-            row = param.get_help_record(ctx)
-            if row is None or not isinstance(param, click.Option):
-                continue
-            if param.name in ADVANCED:
-                advanced.append(row)
-            else:
-                everyday.append(row)
-        with formatter.section("Options"):
-            formatter.write_dl(everyday)
-        if advanced:
-            with formatter.section("Advanced options"):
-                formatter.write_dl(advanced)
+        write_options(self.params, ctx, formatter)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
@@ -131,7 +138,7 @@ def command(
 
         command = click.command(name, cls=Command)(call_it)
         command.params += common
-        command.params += [VERSION, HELP]
+        command.params += TEXTS
         DECLARED[name] = command
         return command
 

@@ -67,9 +67,20 @@ def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(
         assert f"\n{section}:\n" in more
     assert "[default: 30d" in run_ccmove("help", "prune", state=state).out
     assert "[default: $CLAUDE_CONFIG_DIR" in " ".join(text.split())
-    assert max(len(line) for line in text.splitlines()) <= 80
-    assert len(text.splitlines()) <= 50
     assert run_ccmove("help", state=state).out == text
+
+
+def test_the_help_is_one_screen_of_80_by_45(state: StateBuilder) -> None:
+    """With a row left for the shell's prompt."""
+    done = run_ccmove("--help", state=state, env={"COLUMNS": "80"})
+    lines = done.out.splitlines()
+    assert len(lines) <= 44
+    assert max(len(line) for line in lines) <= 80
+    options = [line.split()[0].rstrip(",") for line in lines if line.startswith("  -")]
+    everyday = options.index("--desktop")
+    advanced = ["--desktop", "--hash", "--allow-live", "--skip-path-check"]
+    assert options[everyday:] == advanced
+    assert {"-n", "-m", "--merge", "--settings", "-v"} < set(options[:everyday])
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
