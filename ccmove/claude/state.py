@@ -286,7 +286,7 @@ class State:
     def _main_lists(self) -> Iterator[tuple[str, dict[str, int]]]:
         with self.problems_of(self.layout.config_file):
             yield "config entry", Counter(self.config_paths)
-            yield "repo link", Counter(chain(*self.repositories.values()))
+            yield "GitHub link", Counter(chain(*self.repositories.values()))
         with self.problems_of(self.layout.history):
             yield "prompt", {path: number for path, (number, _) in self.prompts.items()}
 

@@ -171,7 +171,12 @@ def _lost(finder: Finder, split: dict[str, set[str]]) -> Iterator[Finding]:
     subjects = [finding.subject for finding in unfound]
     look = _look_further(finder, subjects)
     for finding in unfound:
-        yield replace(finding, command=look)
+        if look:
+            yield replace(finding, command=look)
+            continue
+        home = finder.survey.layout.home
+        known = f"not found in {home}. If you know where it is: ccmove OLD NEW"
+        yield replace(finding, details=(*finding.details, known))
 
 
 def _of_projects(finder: Finder) -> Iterator[Finding]:
@@ -218,7 +223,7 @@ def _parent(finder: Finder, path: str) -> Finding:
 
 
 def _kind(survey: Survey, project: Project) -> str:
-    if project.sessions or "memory file" in project.kept:
+    if project.sessions or "note" in project.kept:
         return "orphan"
     return "moved-entries" if project.path in survey.former else "stale-entries"
 

@@ -268,7 +268,7 @@ class Survey:
                 if item.is_conversation:
                     times.append(amount.newest)
                 if item.name == MEMORY:
-                    kept["memory file"] += amount.files
+                    kept["note"] += amount.files
         names = [directory.name for directory in directories]
         exists = None
         uses = list(times)

@@ -76,7 +76,7 @@ def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder) -> Non
     (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("orphan", handle.path)
     assert "2 sessions" in finding.what
-    assert "1 memory file" in finding.what
+    assert "1 note" in finding.what
     assert finding.candidates == []
 
 

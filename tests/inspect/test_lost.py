@@ -100,6 +100,16 @@ def test_a_parent_of_which_a_part_went_elsewhere_is_not_one_move(
     assert {Path(finding.subject).name for finding in examine(state)} == {"app", "lib"}
 
 
+def test_what_the_whole_home_was_searched_for_can_be_named(
+    state: StateBuilder,
+) -> None:
+    state.project("gone")
+    done = run_ccmove("doctor", "--search", state.home, state=state)
+    assert done.exit == 1
+    told = f"not found in {state.home}. If you know where it is: ccmove OLD NEW\n"
+    assert told in done.out
+
+
 def test_projects_that_were_not_found_have_one_search(state: StateBuilder) -> None:
     for name in ("one/tea", "two/cup", "three/pot"):
         state.project(name)
