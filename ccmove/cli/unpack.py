@@ -1,5 +1,8 @@
 """`ccmove unpack`."""
 
+import os
+from dataclasses import replace
+
 import click
 
 from ccmove.cli import options
@@ -8,7 +11,7 @@ from ccmove.cli.options import flag
 from ccmove.commands.options import UnpackOptions
 from ccmove.commands.unpack import unpack
 from ccmove.errors import UsageError
-from ccmove.hints import run
+from ccmove.hints import ask, run
 
 
 @options.command("unpack", UnpackOptions, *options.WITH_DETAILS)
@@ -42,5 +45,19 @@ def _check_words(asked: UnpackOptions) -> None:
         raise UsageError("missing argument: FILE", usual)
     if len(words) > 2:
         raise UsageError(f"expected FILE and NEW, got {len(words)} words", usual)
-    if len(words) == 2 and asked.map:
+    if len(words) == 2:
+        _check_both(asked)
+
+
+def _check_both(asked: UnpackOptions) -> None:
+    """UsageError where NEW can't be given, or stands before FILE."""
+    if asked.map:
+        usual = run("ccmove", "unpack", "FILE", "NEW")
         raise UsageError("--map takes the place of NEW", usual)
+    file, new = asked.arguments
+    are_swapped = os.path.isdir(file) and os.path.isfile(new)
+    if are_swapped:
+        what = f"{file} is a folder, not an archive"
+        right = replace(asked, arguments=(new, file))
+        hint = ask(right, "did you mean")
+        raise UsageError(what, hint)

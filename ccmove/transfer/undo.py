@@ -47,9 +47,10 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     removal = Removal(state, since)
     removal.plan()
     prompts = plan_history_back(layout, removal.directory, since, tick)
+    gone = None
     if prompts is not None and removal.is_emptied(prompts):
         removal.placer.set_aside(layout.history)
-        prompts = None
+        prompts, gone = None, prompts
     back = [(new, old) for old, new in manifest.moves]
     moved = removal.tree.moved()
     seen = removal.placer.seen
@@ -64,6 +65,7 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
         warnings=tuple(removal.warnings),
         undoes=manifest.id,
         options=manifest.options,
+        history_gone=gone,
     )
 
 

@@ -216,14 +216,23 @@ def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator
 def _skipped(files: Files) -> Iterator[str]:
     """Sessions that stay out, each with where the one here is."""
     projects = files.layout.projects
+    places: dict[str, list[str]] = {}
     for (project, session), fate in files.sessions.fates.items():
         here = projects / files.request.target(project)
         if fate is Fate.ELSEWHERE:
-            here = projects / files.sessions.places[session][0]
-            yield f"session {session} was left out: it is in {here} already"
+            place = files.sessions.places[session][0]
+            places.setdefault(place, []).append(session)
         elif fate is Fate.APART:
             what = "went on here and there; the one here stays"
             yield f"session {session} {what}, in {here}"
         elif fate is Fate.TWICE:
             what = "was left out of one project: the archive has it twice"
             yield f"session {session} {what}"
+    for place, sessions in places.items():
+        here = projects / place
+        if len(sessions) == 1:
+            yield f"session {sessions[0]} was left out: it is in {here} already"
+        else:
+            number = plural(len(sessions), "session")
+            names = ", ".join(sessions)
+            yield f"{number} were left out, they are in {here} already: {names}"

@@ -116,7 +116,9 @@ def test_a_machine_without_any_state_gets_it(
     assert contents(handle_at(here, "x")) == contents(app)
     entry = here.config()["projects"][str(here.code / "x")]
     assert entry["hasTrustDialogAccepted"] is True
-    assert run_ccmove("undo", state=here).exit == 0
+    undone = run_ccmove("undo", state=here)
+    assert undone.exit == 0
+    assert " kB), 3 prompts, 2 notes\n" in undone.out
     assert not here.history.exists()
     assert not here.config_file.exists()
     assert list(here.projects.iterdir()) == []
@@ -204,6 +206,32 @@ def test_a_session_of_another_project_here_is_left_out(
     assert moved not in here.history.read_text()
 
 
+def test_sessions_that_are_elsewhere_here_are_named_together(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", sessions=3)
+    for session in app.sessions:
+        here.add_session("elsewhere", session_id=session)
+    done = unpack(here, packed(there, "app"))
+    assert done.exit == 0, done
+    (note,) = [line for line in done.out.splitlines() if "left out, they" in line]
+    assert note.startswith("Note: 3 sessions were left out, they are in ")
+    assert all(session in note for session in app.sessions)
+
+
+def test_file_and_new_the_wrong_way_round(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    file = here.root / "app.tar.gz"
+    file.write_bytes(packed(there, "app"))
+    folder = here.code / "x"
+    folder.mkdir(exist_ok=True)
+    done = run_ccmove("unpack", folder, file, state=here)
+    assert done.exit == 2
+    assert f"did you mean: ccmove unpack {file} {folder}\n" in done.err
+
+
 def test_privilege_is_left_out_and_named(
     there: StateBuilder, here: StateBuilder
 ) -> None:
@@ -263,6 +291,7 @@ def test_the_backup_of_an_undone_unpack_is_pruned_only_by_its_id(
     assert "holds 2 sessions that came in an archive" in listed.out
     kept = run_ccmove("prune", "--keep", "0", state=here)
     assert kept.exit == 0
+    assert kept.out.count("removed only by its ID") == 1
     backups = sorted(os.listdir(here.config_dir / "ccmove" / "backups"))
     assert len(backups) == 2
     assert run_ccmove("prune", backups[1], state=here).exit == 0
