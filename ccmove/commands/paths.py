@@ -113,7 +113,7 @@ def check_pairs(layout: Layout, pairs: list[Pair], options: MoveOptions) -> None
         try:
             _check_shape(pair, options)
             if options.move_folder:
-                _check_folder(pair, {other.old for other in pairs}, options)
+                _check_folder(layout, pair, {other.old for other in pairs}, options)
             elif not options.skip_path_check:
                 targets = {other.new for other in pairs}
                 _check_existence(layout, pair, targets, options)
@@ -155,19 +155,25 @@ def _check_shape(pair: Pair, options: MoveOptions) -> None:
         )
 
 
-def _check_folder(pair: Pair, olds: set[str], options: MoveOptions) -> None:
+def _check_folder(
+    layout: Layout, pair: Pair, olds: set[str], options: MoveOptions
+) -> None:
     """RefusedError unless the folder can be renamed from OLD to NEW."""
     without_folder = replace(options, move_folder=False)
     # Other links were seen through.
     if os.path.islink(pair.old) or not os.path.isdir(pair.old):
-        raise RefusedError(
-            f"there is no folder {pair.old} to rename",
-            ask(without_folder, "leave --move-folder out"),
-        )
+        hint = ask(without_folder, "leave --move-folder out")
+        swapped = None
+        if not _has_data(layout, pair.old, pair.typed_old):
+            hint = WHAT_IS_KNOWN
+            if _is_known(layout, pair.new):
+                text = "if the two are swapped"
+                swapped = _with_paths(options, pair.new, pair.old, text)
+        raise RefusedError(f"there is no folder {pair.old} to rename", swapped, hint)
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         raise RefusedError(
             f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
-            _into_folder(pair, options),
+            _into_folder(layout, pair, options),
             "choose another name, or move what is there out of the way",
         )
     if repository := superproject(pair.old):
@@ -184,9 +190,12 @@ def _check_folder(pair: Pair, olds: set[str], options: MoveOptions) -> None:
         )
 
 
-def _into_folder(pair: Pair, options: MoveOptions) -> Hint | None:
+def _into_folder(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
+    """Not into another project."""
     inside = _inside_new(pair)
     if not os.path.isdir(pair.new) or os.path.lexists(inside):
+        return None
+    if os.path.lexists(f"{pair.new}/.git") or _is_known(layout, pair.new):
         return None
     return _with_paths(options, pair.typed_old, inside, "to move it into that folder")
 
@@ -242,8 +251,9 @@ def _not_renamed(
         what += f"; {_no_data(old)}"
         hints.append(WHAT_IS_KNOWN)
     elif has_old and not has_new:
-        with_folder = replace(options, move_folder=True)
-        hints.append(ask(with_folder, "to rename the folder too"))
+        if tail_below(new, old) is None:
+            with_folder = replace(options, move_folder=True)
+            hints.append(ask(with_folder, "to rename the folder too"))
     else:
         unchecked = replace(options, skip_path_check=True)
         hints.append(ask(unchecked, "if both paths are right all the same"))
@@ -264,6 +274,14 @@ def _has_data(layout: Layout, *paths: str) -> bool:
     except (CcmoveError, OSError):
         return True
     return any(at_or_below(client_spelling(path), known) for path in paths)
+
+
+def _is_known(layout: Layout, path: str) -> bool:
+    """Whether it is a project of Claude Code's; in doubt it is."""
+    try:
+        return client_spelling(path) in State(layout).known_paths()
+    except (CcmoveError, OSError):
+        return True
 
 
 def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:

@@ -71,6 +71,39 @@ def test_a_link_is_not_renamed_with_the_folder_behind_it(known: StateBuilder) ->
     assert new.is_dir()
 
 
+def test_a_folder_is_not_offered_a_place_in_another_project(
+    known: StateBuilder,
+) -> None:
+    old, new = folders(known, "my-app", "new")
+    plain = run_ccmove("-m", old, new, state=known)
+    assert f"to move it into that folder: ccmove --move-folder {old}" in plain.err
+    (new / ".git").mkdir()
+    repository = run_ccmove("-m", old, new, state=known)
+    known.project("used", make_folder=True)
+    used = run_ccmove("-m", old, known.code / "used", state=known)
+    for done in (repository, used):
+        assert done.exit == 4
+        assert "already exists" in done.err
+        assert "--move-folder" not in done.err
+
+
+def test_a_folder_that_is_not_there_may_be_swapped_with_new(
+    known: StateBuilder,
+) -> None:
+    old, new = folders(known, "my-app")
+    done = run_ccmove("-m", new, old, state=known)
+    assert done.exit == 4
+    assert f"if the two are swapped: ccmove --move-folder {old} {new}\n" in done.err
+    assert run_ccmove("-m", old, new, state=known).exit == 0
+
+
+def test_a_folder_is_not_offered_a_place_in_itself(known: StateBuilder) -> None:
+    old, _ = folders(known, "my-app")
+    done = run_ccmove(old, old / "sub", state=known)
+    assert done.exit == 4
+    assert "--move-folder" not in done.err
+
+
 def test_a_link_that_was_left_behind_for_new_is_not_a_folder_to_rename(
     known: StateBuilder,
 ) -> None:
