@@ -181,10 +181,9 @@ def _refuse_other_words(args: list[str]) -> None:
         return
     if word in (*COMMANDS, *ALIASES) or _is_path(word, rest):
         return
-    near = alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)
-    if not near:
+    name = _almost(word)
+    if name is None:
         return
-    name = OTHER_WORDS.get(near[0], near[0])
     words = [name, *rest]
     if name == "move":
         words = rest or ["OLD", "NEW"]
@@ -203,9 +202,21 @@ def _is_path(word: str, rest: list[str]) -> bool:
 
 
 def _refuse_unknown_help(words: list[str]) -> None:
-    if words and words[0] not in (*COMMANDS, *ALIASES):
-        commands = f"commands: {', '.join(COMMANDS)}"
-        raise UsageError(f"no such command: {words[0]}", commands)
+    if not words or words[0] in (*COMMANDS, *ALIASES):
+        return
+    word = words[0]
+    message = f"no such command: {word}"
+    name = _almost(word)
+    if name is None:
+        commands = ", ".join(COMMANDS)
+        raise UsageError(message, f"commands: {commands}")
+    raise UsageError(message, run("ccmove", "help", name, text="did you mean"))
+
+
+def _almost(word: str) -> str | None:
+    """The command that is spelled almost like it, or is another tool's word for it."""
+    near = alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)
+    return OTHER_WORDS.get(near[0], near[0]) if near else None
 
 
 @options.command("completion", Asked)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 WIDE = 80  # columns of a terminal
 # Of a folder, by whether it exists, and of a backup.
 FOLDERS = {True: ("ok", "green"), False: ("GONE", STYLES["bad"]), None: ("?", "")}
+LABELS = {"settings": "settings: ", "unpack": "unpacked: "}  # of moves, by the kind
 STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
 
 
@@ -161,6 +162,8 @@ def _totals(projects: tuple[Project, ...], printer: Printer) -> Line:
         gone += project.exists is False
     number = plural(len(projects), "project")
     known = f"{number}, {plural(sessions, 'session')}, {size(total)}."
+    if not gone and printer.verbose:
+        return [known]
     if not gone:
         return [f"{known} What else is kept: ", printer.command("list", "-v")]
     what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
@@ -182,11 +185,12 @@ def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
     removed = backups.removed
     for row in backups.rows:
         if backups.why is None:
-            yield from _backup_lines(row, row.state, "")
+            yield from _backup_lines(row, row.state, row.holds)
         elif row in removed:
-            yield from _backup_lines(row, verb.lower(), "")
+            yield from _backup_lines(row, verb.lower(), row.holds)
         else:
-            yield from _backup_lines(row, "kept", backups.why[row.id])
+            why = row.holds or backups.why[row.id]
+            yield from _backup_lines(row, "kept", why)
     if not backups.rows:
         yield ["No backups: there is nothing to undo."]
     elif backups.why is None:
@@ -207,14 +211,12 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
-    what = {"settings": "settings: ", "unpack": "unpacked: "}.get(row.kind, "")
+    what = LABELS.get(row.kind, "")
     remarks = [f"{what}{old} -> {new}" for old, new in row.moves]
     if row.error:
         remarks = [row.error]
     if row.undoes:
         remarks.append(f"undoes {row.undoes}")
-    if row.holds:
-        remarks.append(row.holds)
     if why:
         remarks.append(why)
     for remark in remarks:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 
 from ccmove.claude.layout import are_settings
 from ccmove.hints import Hint, in_words
@@ -68,7 +68,8 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
             yield [("good", "Nothing to roll back:"), " no run was interrupted."]
         return
     is_planned = result.is_planned
-    yield from _heading(result, is_planned)
+    most = None if printer.verbose else MOST_PROJECTS
+    yield from _heading(result, is_planned, most)
     yield from _summary(result, is_planned)
     if printer.verbose:
         yield from _details(result)
@@ -82,7 +83,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     yield _how_it_ended(result, printer)
 
 
-def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
+def _heading(result: Result, is_planned: bool, most: int | None) -> Iterator[Line]:
     """What was done, from where to where."""
     if result.status == "nothing":
         return
@@ -98,10 +99,17 @@ def _heading(result: Result, is_planned: bool) -> Iterator[Line]:
         verb += " back"
     if result.is_of_settings:
         verb += " from"
-    for old, new in result.moves:
+    for old, new in result.moves[:most]:
         yield [("title", f"{verb}  "), old]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
+    yield from _more(result.moves, most)
     yield []
+
+
+def _more(rows: Sized, most: int | None) -> Iterator[Line]:
+    """How many of these there are beyond the first ones."""
+    if most is not None and len(rows) > most:
+        yield [f"  and {len(rows) - most} more (-v)"]
 
 
 def _taken_out(result: Result, is_planned: bool) -> Iterator[Line]:
@@ -178,14 +186,13 @@ def _each_project(result: Result) -> Iterator[Line]:
         names[project] = _short_name(project.new_path, result)
     width = max(map(len, names.values()))
     for project, name in names.items():
-        line: list[Piece] = [("bold", f"  {name:{width}}")]
+        amount = ""
         if project.transcripts:
             sessions = plural(project.transcripts, "session")
-            line.append(f"   {sessions} ({size(project.size)})")
-        yield line
-    hidden = len(result.projects) - MOST_PROJECTS
-    if hidden > 0:
-        yield [f"  and {hidden} more (-v)"]
+            total = size(project.size)
+            amount = f"   {sessions} ({total})"
+        yield [("bold", f"  {name:{width}}"), amount]
+    yield from _more(result.projects, MOST_PROJECTS)
 
 
 def _short_name(path: str, result: Result) -> str:

@@ -332,3 +332,19 @@ def test_what_a_resumed_session_still_believes_is_said_where_it_matters(
         done = run_ccmove(*arguments, project.path, new, state=state)
         assert done.exit == 0
         assert ("in 1 session Claude still" in done.out) == is_said
+
+
+def test_of_many_moves_the_first_ten_are_told(state: StateBuilder) -> None:
+    moves = state.root / "moves.txt"
+    lines = []
+    for number in range(12):
+        state.project(f"old-{number:02}", sessions=1)
+        new = state.code / f"new-{number:02}"
+        new.mkdir()
+        lines.append(f"{state.code}/old-{number:02}\t{new}\n")
+    moves.write_text("".join(lines))
+    preview = run_ccmove("-n", "--from-file", moves, state=state)
+    assert preview.out.count("Would move  ") == 10
+    assert "  and 2 more (-v)\n" in preview.out
+    whole = run_ccmove("-n", "-v", "--from-file", moves, state=state)
+    assert whole.out.count("Would move  ") == 12

@@ -35,7 +35,7 @@ def test_a_project_is_listed_with_all_that_is_kept_for_it(state: StateBuilder) -
     )
     row = by_path(state, "app")
     size = sum(file.stat().st_size for file in handle.transcripts)
-    kept = {"memory file": 2, "config entry": 1, "repo link": 1, "prompt": 3}
+    kept = {"note": 2, "config entry": 1, "GitHub link": 1, "prompt": 3}
     expected = {
         "sessions": 2,
         "bytes": size,
@@ -216,3 +216,10 @@ def test_files_that_vanish_during_the_look_are_not_an_error(tmp_path: Path) -> N
     (tmp_path / "there").write_text("four")
     assert measured(tmp_path).size == 4
     assert measured(tmp_path / "gone") == Amount(0, 0, 0)
+
+
+def test_who_sees_what_else_is_kept_is_not_told_how_to(state: StateBuilder) -> None:
+    state.project("app", make_folder=True)
+    hint = "What else is kept: ccmove list -v"
+    assert hint in run_on_terminal(["list"], state=state).lines[-1]
+    assert hint not in run_on_terminal(["list", "-v"], state=state).lines[-1]

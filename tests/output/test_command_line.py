@@ -161,6 +161,9 @@ def test_what_is_not_a_move_is_answered_with_the_right_command(
 
 
 def test_help_about_what_is_not_a_command_is_wrong_usage(state: StateBuilder) -> None:
+    near = run_ccmove("help", "unpak", state=state)
+    assert near.exit == 2
+    assert "did you mean: ccmove help unpack\n" in near.err
     done = run_ccmove("help", "foo", state=state)
     assert (done.exit, done.out) == (2, "")
     assert "undo, doctor, list" in done.err
