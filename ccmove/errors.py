@@ -88,6 +88,8 @@ class InterruptedRunError(CcmoveError):
 class StaleLookError(CcmoveError):
     """What was planned is no longer what is on disk; look and plan again."""
 
+    usual = again("everything is as it was; try again")
+
 
 def describe(error: Exception) -> str:
     """An error as one plain line;

@@ -23,6 +23,7 @@ from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, descr
 from ccmove.hints import again, run
 from ccmove.plan.model import (
     INCOMING,
+    Arrived,
     Mkdir,
     Operation,
     Plan,
@@ -133,7 +134,8 @@ def run_arrival(
     progress: Progress | None = None,
 ) -> Outcome:
     """As `run_plan`, for what comes in first: `receive` puts it into a directory of the
-    run, where it stays until it is in place. It is planned when all of it is there.
+    run, where it stays until it is in place. It is planned when all of it is there; and
+    not again once some of it was brought, since a rollback removes that.
     """
     refuse_foreign_state(layout)
     if not is_there(layout.config_dir):  # of a new machine
@@ -156,7 +158,7 @@ def run_arrival(
                     attempt(work, partial(make_report, outcome), ending)
                     return outcome
                 except StaleLookError:
-                    if not tries_left:
+                    if work.has_brought or not tries_left:
                         raise
         except BaseException:
             with interrupts_ignored():
@@ -240,6 +242,7 @@ class Work:
         self.manifest = _first_manifest(layout, plan, identifier)
         self.notes_saved: list[SavedNote] = []
         self.has_begun = False
+        self.has_brought = False  # something that came in
         self._hashed = 0  # bytes
 
     def begin(self) -> None:
@@ -356,6 +359,8 @@ class Work:
     def _rename(self, rename: Rename) -> None:
         """Nothing goes into the backup that came after it was looked at."""
         disk.rename_new(rename.path, rename.target)
+        if isinstance(rename.holds, Arrived):
+            self.has_brought = True
         is_hidden = rename.target.parent == self.layout.run / "aside"
         if is_hidden and has_grown(rename.target, rename.holds):
             raise keeps_changing(rename.path)

@@ -177,6 +177,16 @@ def edit(number: str, lock: str, old: str, new: str, *paths: str) -> Event:
     return to_the_first(number, lock, paths, put)
 
 
+def appear(number: str, path: str, text: str) -> Event:
+    """Another process makes a file, with the directories that it is in."""
+
+    def make() -> None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(path).write_text(text)
+
+    return at(number, make)
+
+
 def vanish(number: str, away: str, *paths: str) -> Event:
     """Another process takes a thing away, wherever it is by then, and notes from where."""
 
@@ -229,6 +239,7 @@ HOOKS: dict[str, Callable[..., Event]] = {
         plant,
         swap,
         append,
+        appear,
         edit,
         vanish,
     )
