@@ -131,7 +131,7 @@ def _config_written_twice(world: World) -> None:
     for turn in ("first", "second"):
 
         def use(config: dict[str, Any], key: str = f"{turn}Tip") -> None:
-            config["numStartups"] += 1
+            config["numStartups"] = config.get("numStartups", 0) + 1
             for name in world.places:
                 entry = config["projects"].setdefault(str(world.state.code / name), {})
                 entry[key] = world.mark("setting")

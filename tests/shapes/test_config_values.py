@@ -308,6 +308,5 @@ def test_values_that_stay_are_named_and_no_others(
     (state.root / "moves").write_text(f"{old}\t{new}\n{down}\t{down}/main\n")
     said = left(bench, "--from-file", state.root / "moves")
     named = [value for value in values if value.startswith("named")]
-    assert (
-        f"{2 * len(named) + 3} lines still" in said
-    )  # of values twice, and link, key, mark
+    number = 2 * len(named) + 3  # of values twice, and link, key, mark
+    assert f"; and {number - 5} more; edit by hand" in said

@@ -161,7 +161,9 @@ def test_a_value_with_an_unclear_occurrence_stays_whole_and_is_named(
     after = json.loads(config.read_bytes())["projects"][str(new)]
     assert after["mcpServers"]["a"]["env"] == {"P": env["P"], "Q": f"{new}/lib"}
     named = [row for row in report["left_alone"] if row["file"] == str(config)]
-    assert [row["what"] for row in named if "1 line still" in row["what"]]
+    (row,) = (row["what"] for row in named if "edit by hand" in row["what"])
+    assert f"MCP server a, env P of {new}" in row
+    assert "env Q" not in row
 
 
 def test_a_rule_of_since_goes_back_with_the_folder(
