@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sized
+from itertools import dropwhile
 
 from ccmove.claude.layout import are_settings
 from ccmove.hints import Hint, in_words
@@ -33,12 +34,16 @@ def show_result(result: Result, printer: Printer) -> None:
         return
     error = result.error
     if error is None or result.is_planned:
-        lines = result_lines(result, printer)
-        printer.say(*lines)
+        said = dropwhile(_is_empty, result_lines(result, printer))
+        printer.say(*said)
     if error is not None:
         printer.out.flush()  # the plan comes before what is in its way
         lines = _failure(result, error)
         printer.on_stderr().lines(lines)
+
+
+def _is_empty(line: Line) -> bool:
+    return not line
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:

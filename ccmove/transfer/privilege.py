@@ -5,7 +5,7 @@ rest of an entry counts as a privilege, also what a client of tomorrow writes th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,13 @@ class Privilege:
     name: str
     allows: str
 
-    def __str__(self) -> str:
-        return f"{self.name} ({self.allows})"
+
+def in_words(all_of_them: Iterable[Privilege]) -> str:
+    """Their names, those together that would allow the same."""
+    names: dict[str, dict[str, None]] = {}
+    for privilege in all_of_them:
+        names.setdefault(privilege.allows, {})[privilege.name] = None
+    return "; ".join(f"{', '.join(names[allows])} ({allows})" for allows in names)
 
 
 def harmless(entry: str) -> str:
@@ -58,27 +63,27 @@ def _named(name: str, value: Any) -> Iterator[Privilege]:
     """One member of an entry; a list or an object item by item."""
     match name:
         case "hasTrustDialogAccepted":
-            yield Privilege("trust", "Claude Code would not ask before it works here")
+            yield Privilege("trust", "Claude Code would not ask before working here")
         case "allowedTools" if isinstance(value, list):
             for rule in value:
-                yield Privilege(f"allowed tool {rule}", "it would run without asking")
+                yield Privilege(f"allowed tool {rule}", "would run without asking")
         case "mcpServers" if isinstance(value, dict):
             for server, settings in value.items():
                 yield Privilege(f"MCP server {server}", _of_server(settings))
         case "hooks" if isinstance(value, dict):
             for event in value:
-                yield Privilege(f"hooks for {event}", "they would run commands")
+                yield Privilege(f"hooks for {event}", "would run commands")
         case _:
-            yield Privilege(f"setting {name}", "it may allow something")
+            yield Privilege(f"setting {name}", "may allow something")
 
 
 def _of_server(settings: object) -> str:
     url = get(settings, "url")
     if isinstance(url, str):
-        return f"it would connect to {url}"
+        return f"would connect to {url}"
     words = [get(settings, "command")]
     arguments = get(settings, "args")
     if isinstance(arguments, list):
         words += arguments
     command = " ".join(word for word in words if isinstance(word, str))
-    return f"it would start {command}"
+    return f"would start {command}"

@@ -31,6 +31,7 @@ from ccmove.transfer.archive import PackedProject
 from ccmove.transfer.documents import Documents
 from ccmove.transfer.files import Files, came_to
 from ccmove.transfer.incoming import Incoming
+from ccmove.transfer.privilege import in_words
 from ccmove.transfer.request import UnpackRequest
 from ccmove.transfer.sessions import Fate
 
@@ -184,7 +185,7 @@ def _deleted_soon(layout: Layout, files: Files) -> Iterator[LeftAlone]:
 def _missing(documents: Documents) -> Iterator[LeftAlone]:
     for lack in documents.missing:
         if lack.names:
-            what = f"{', '.join(lack.names)}: was not packed, so it is empty here"
+            what = f"{'; '.join(lack.names)}: not packed, so empty here"
             yield LeftAlone(lack.project, what, ("claude", "mcp", "list"))
 
 
@@ -200,10 +201,10 @@ def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator
             words.append(plural(number, noun))
     if words:
         home = files.incoming.header.home
-        what = f"{' and '.join(words)} of another machine ({home}) come in"
+        what = f"{' and '.join(words)} from another machine ({home})"
         yield f"{what}: Claude will read that as yours"
     if documents.left_out:
-        names = ", ".join(dict.fromkeys(map(str, documents.left_out)))
+        names = in_words(documents.left_out)
         yield f"left out, since --with-config was not given: {names}"
     yield from _skipped(files)
     projects = files.layout.projects

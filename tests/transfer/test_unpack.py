@@ -133,6 +133,7 @@ def test_twice_is_once(there: StateBuilder, here: StateBuilder) -> None:
     again = unpack(here, data)
     assert again.exit == 0
     assert "here already" in again.out
+    assert again.out[:1] != "\n"
     assert without_own(here) == before
 
 
@@ -236,7 +237,7 @@ def test_privilege_is_left_out_and_named(
     there: StateBuilder, here: StateBuilder
 ) -> None:
     entry = {
-        "allowedTools": ["Bash(rm:*)"],
+        "allowedTools": ["Bash(rm:*)", "Bash(ls)"],
         "mcpServers": {"db": {"command": "db-server", "env": {"KEY": ""}}},
         "hooks": {"SessionStart": [{"hooks": []}]},
         "hasTrustDialogAccepted": True,
@@ -251,11 +252,13 @@ def test_privilege_is_left_out_and_named(
         assert name in done.out
         assert name in preview.out
     assert "somethingNew" in done.out
+    together = "allowed tool Bash(rm:*), allowed tool Bash(ls) (would run without"
+    assert together in done.out
     assert here.config()["projects"][str(here.code / "x")] == {"lastCost": 1.5}
     asked = unpack(here, data, "--with-config")
     assert asked.exit == 0
-    assert "trust, 1 allowed tool, 1 MCP server" in asked.out
-    assert "MCP server db, env KEY: was not packed" in asked.out
+    assert "trust, 2 allowed tools, 1 MCP server" in asked.out
+    assert "MCP server db, env KEY: not packed" in asked.out
     assert here.config()["projects"][str(here.code / "x")] == entry
 
 
