@@ -60,11 +60,13 @@ def backups_command(call: Call, asked: Asked) -> Answer:
     return Answer(partial(show_backups, rows))
 
 
+NUMBER = click.IntRange(min=0)
+NUMBER.name = "number"  # in what is said of a wrong one
+
+
 @options.command("prune", PruneOptions, *options.USUAL)
 @some_ids
-@click.option(
-    "--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N."
-)
+@click.option("--keep", type=NUMBER, metavar="N", help="Keep the newest N.")
 @click.option(
     "--older-than",
     metavar="AGE",

@@ -13,7 +13,8 @@ import sys
 LARGEST_EVENT = 1 << 20  # bytes; an event has some hundred
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 FOR_PEOPLE = """\
-Claude Code runs this at the start of a session. To set it up: ccmove hook --install
+Claude Code runs this at the start of a session. To set it up:
+  ccmove hook --install
 """
 
 Event = dict[str, object]

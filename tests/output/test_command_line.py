@@ -160,6 +160,12 @@ def test_what_is_not_a_move_is_answered_with_the_right_command(
     assert named == [command.format(code=folders.code) for command in right]
 
 
+def test_what_is_no_number_is_told_plainly(state: StateBuilder) -> None:
+    done = run_ccmove("prune", "--keep", "x", state=state)
+    assert done.exit == 2
+    assert "'x' is not a valid number\n" in done.err
+
+
 def test_help_about_what_is_not_a_command_is_wrong_usage(state: StateBuilder) -> None:
     near = run_ccmove("help", "unpak", state=state)
     assert near.exit == 2
