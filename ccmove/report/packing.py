@@ -78,7 +78,7 @@ def _amount(project: PackedAmount) -> str:
 
 
 def _left_out(packed: Packed) -> Iterator[Line]:
-    """Everything that did not go along, by its reason."""
+    """Everything that was not packed, by its reason."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for row in packed.left_out:
         by_reason[row.why].append(row.path)

@@ -148,8 +148,8 @@ def merged(text: str, incoming: str) -> str:
         if mine is None:
             added[name] = coming.raw
         elif mine.kind in "{[" and mine.kind == coming.kind:
-            united = _with_lacking(mine, coming)
-            texts[name] = united
+            merged = _with_lacking(mine, coming)
+            texts[name] = merged
         elif coming.raw == "true" and _TRUE_IF_EITHER.search(name):
             texts[name] = "true"
     return make.changed(ours, texts, added.items())

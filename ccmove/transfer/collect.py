@@ -46,7 +46,7 @@ Source = File | Prompts | bytes
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What is there and does not go along."""
+    """What is there and is not packed."""
 
     path: str
     why: str

@@ -1,4 +1,4 @@
-"""What of a project's config entry goes along only when that is asked for: secrets of
+"""What of a project's config entry is packed only when that is asked for: secrets of
 MCP servers. Their values become empty, so that who unpacks can name what is missing.
 """
 

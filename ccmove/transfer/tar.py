@@ -158,7 +158,9 @@ class TarReader:
         try:
             return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except (tarfile.HeaderError, ValueError):
-            what = f"is no archive of ccmove pack, or damaged: it has no {self._file}"
+            what = (
+                f"is not an archive of ccmove pack, or damaged: it has no {self._file}"
+            )
             raise self.refused(what) from None
 
     def _extended(self, size: int) -> dict[str, str]:
