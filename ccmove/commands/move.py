@@ -41,7 +41,10 @@ def pairs_of(options: MoveOptions) -> list[Pair]:
         old, new = options.arguments
         return [resolve_pair(old, new)]
     pairs = []
-    for number, raw in enumerate(_text_of(source).split("\n"), 1):
+    lines = _text_of(source).split("\n")
+    if source == "-":
+        source = "standard input"
+    for number, raw in enumerate(lines, 1):
         line, where = raw.rstrip("\r"), f"{source}, line {number}"
         if not line.strip() or line.startswith("#"):
             continue

@@ -121,7 +121,8 @@ def _newest(newest: str, backups: list[Backup]) -> str:
     if backups and backups[-1].id >= newest:
         return newest
     if not backups:
-        raise NothingKnownError("nothing to undo: all backups were pruned", PAST)
+        back = run("ccmove", "NEW", "OLD", text="rename the folder back, then")
+        raise NothingKnownError("nothing to undo: all backups were pruned", back)
     raise NothingKnownError(
         f"the newest run, {newest}, can't be undone: there is no backup of it",
         *_older(backups, newest),

@@ -108,3 +108,16 @@ def test_a_preview_of_a_pruning_that_would_remove_nothing_offers_nothing(
     told = run_ccmove("prune", "-n", state=state)
     assert told.out.splitlines()[-1] == "Nothing to remove: 1 kept."
     assert "To apply" in run_ccmove("prune", "--keep", "0", "-n", state=state).out
+
+
+def test_once_all_is_pruned_the_way_back_is_another_move(state: StateBuilder) -> None:
+    state.project("old")
+    old, new = state.code / "old", state.code / "new"
+    new.mkdir()
+    assert run_ccmove(old, new, state=state).exit == 0
+    assert run_ccmove("prune", "--keep", "0", state=state).exit == 0
+    done = run_ccmove("undo", state=state)
+    assert done.exit == 3
+    assert "-> rename the folder back, then: ccmove NEW OLD\n" in done.err
+    new.rename(old)
+    assert run_ccmove(new, old, state=state).exit == 0

@@ -54,7 +54,10 @@ def test_a_refused_line_of_a_list_is_named(known: StateBuilder) -> None:
     old, new = folders(known, "my-app")
     done = run_ccmove("--from-file", "-", state=known, input=f"\n{old}\t{new}\n")
     assert done.exit == 4
-    assert f"-, line 2: {old} still exists, and {new} does not exist" in done.err
+    assert (
+        f"standard input, line 2: {old} still exists, and {new} does not exist"
+        in done.err
+    )
     assert "ccmove --move-folder --from-file -" in done.err
 
 
