@@ -45,10 +45,13 @@ _CLOSERS = ":;,)]}>*"
 # What no name goes on with; all else after OLD is a longer name.
 _BOUND = r"[\s!-$&-*,/:-?\[-^`{-}]"
 _BOUNDARY = re.compile(rf"{_BOUND}|\.(?={_BOUND}|\Z)|\Z")
+_AFTER_PATH = re.compile(r"[\s:;,\"'`<>|)\]}]")
+_AFTER_PATH_WITH_BLANKS = re.compile(r"[^\S ]|[:;,\"'`<>|)\]}]| (?!\w)")
 _START = re.compile(r"(?=[/~\\]|\$HOME|\$\{HOME\}|[A-Za-z]:[\\/])")
 _UP = re.compile(r"(?:[\\/]+\.)*[\\/]+\.\.(?![^\s\\/\"'`:;,)\]}>*])")
 _WORD_BEGINS = re.compile(r"[\s=,;:\"'`(\[<]|(?<!\$)\{")
 _VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+_RULE = re.compile(r"\w+\(")
 _FILE_RULE = re.compile(r"(?!Bash\()\w+\(")
 _NEEDS_NO_QUOTES = re.compile(r"(?:\$HOME|\$\{HOME\})?[\w@%+=:,./~-]*")
 
@@ -87,16 +90,14 @@ class Occurrences(PathMap):
         pieces: list[str] = []
         done = 0
         try:
-            for start, end, new in self._places(value):
-                if is_shell:
-                    _refuse_quotes(value, start, new)
+            for start, end, new in self._places(value, is_shell):
                 pieces += (value[done:start], new)
                 done = end
         except _UnclearError:
             return None
         return "".join(pieces) + value[done:] if pieces else None
 
-    def _places(self, value: str) -> Iterator[tuple[int, int, str]]:
+    def _places(self, value: str, is_shell: bool) -> Iterator[tuple[int, int, str]]:
         """Where each occurrence begins and ends, and what comes in its place."""
         done = 0
         for match in _START.finditer(value):
@@ -112,9 +113,13 @@ class Occurrences(PathMap):
             if new is None or (is_below and old in self._alone):
                 continue  # it stays where it is
             if self._ends(value, start, end):
+                if is_shell:
+                    _refuse_quotes(value, start, new)
                 text = value[start:end]
-                spelled = join(text, text, new)
-                yield start, end, _in_rule(value, start, spelled)
+                if is_windows(text) != is_windows(new):
+                    done = _end_of_path(value, start, end)
+                spelled = join(value[start:done], text, new)
+                yield start, done, _in_rule(value, start, spelled)
 
     def _longest(self, value: str, start: int) -> tuple[int, str | None]:
         """The longest path of ours that stands here, and where it ends."""
@@ -264,11 +269,30 @@ def _last_word(before: str) -> str:
     return _WORD_BEGINS.split(before[-LONGEST_PATH:])[-1]
 
 
+def _end_of_path(value: str, start: int, end: int) -> int:
+    """Where a path ends of which all has to get other separators: it comes from another
+    kind of system. Blanks are in it if the value begins with it.
+    """
+    closing = _AFTER_PATH
+    if start == 0:
+        closing = _AFTER_PATH_WITH_BLANKS
+    after = value[end:]
+    tail = closing.split(after)[0]
+    return end + len(tail)
+
+
 def _in_rule(value: str, start: int, new: str) -> str:
-    """A rule about files writes an absolute path with `//`."""
-    was_in_home = value[start] in "~$"
-    leaves_home = was_in_home and new[:1] not in "~$"
-    if leaves_home and _FILE_RULE.match(value):
+    """A rule about files writes an absolute path with `//`, and for one about commands
+    bash reads it; a path that begins with a slash has the first one already.
+    """
+    if new[:1] in "~$" or not _RULE.match(value):
+        return new
+    if value[start] == "/":
+        return in_bash(new)
+    was_short = value[start] in "~$"
+    leaves_windows = new[0] == "/" and is_windows(value[start:])
+    is_of_files = _FILE_RULE.match(value) is not None
+    if is_of_files and (was_short or leaves_windows):
         return f"/{in_bash(new)}"
     return new
 

@@ -214,6 +214,45 @@ def test_rules_of_windows_that_leave_the_home(rule: str, becomes: str | None) ->
     assert moves.inside(rule) == becomes
 
 
+@pytest.mark.parametrize(
+    ("value", "becomes"),
+    [
+        (r"C:\work\app\x", "/srv/new/x"),
+        (r"C:\work\app\my dir\x", "/srv/new/my dir/x"),
+        (r"--root=C:\work\app\a\b --sed \d+", r"--root=/srv/new/a/b --sed \d+"),
+        (r"C:\work\app\a;C:\other\b", r"/srv/new/a;C:\other\b"),
+        (r"Read(C:\work\app\src\**)", "Read(//srv/new/src/**)"),
+        ("Read(//c/work/app/**)", "Read(//srv/new/**)"),
+        (r"Bash(C:\work\app\bin\run.cmd:*)", "Bash(/srv/new/bin/run.cmd:*)"),
+        (r'node "C:\work\app\x.js" "\n"', r'node "/srv/new/x.js" "\n"'),
+    ],
+)
+def test_paths_of_windows_on_another_system(value: str, becomes: str) -> None:
+    moves = ((r"C:\work\app", "/srv/new"), ("/c/work/app", "/srv/new"))
+    assert occurrences(*moves, home="/home/me").inside(value) == becomes
+
+
+@pytest.mark.parametrize(
+    ("value", "becomes"),
+    [
+        ("/work/app/x", r"C:\code\new\x"),
+        ("/work/app/my dir/x", r"C:\code\new\my dir\x"),
+        (
+            "--root=/work/app/a/b https://host/x",
+            r"--root=C:\code\new\a\b https://host/x",
+        ),
+        ("/work/app/a:/usr/b", r"C:\code\new\a:/usr/b"),
+        ("Read(//work/app/src/**)", "Read(//c/code/new/src/**)"),
+        ("Bash(/work/app/bin/run:*)", "Bash(/c/code/new/bin/run:*)"),
+        ("~/app/x", r"C:\code\new\x"),
+        ("Read(~/app/**)", "Read(//c/code/new/**)"),
+    ],
+)
+def test_paths_of_another_system_on_windows(value: str, becomes: str) -> None:
+    moves = (("/work/app", r"C:\code\new"), ("~/app", r"C:\code\new"))
+    assert occurrences(*moves, home=r"C:\Users\me").inside(value) == becomes
+
+
 # -- the sentences of the contract, on pieces ------------------------------------------
 
 # What may stand ahead of a path, and whether one begins after it.

@@ -334,14 +334,21 @@ def test_another_project_at_new_is_refused(
 
 
 def test_between_windows_and_here(there: StateBuilder, here: StateBuilder) -> None:
-    config = {"allowedTools": ["Read(//c/work/app/**)"]}
+    server = {"command": "C:\\work\\app\\bin\\db.exe", "args": ["C:\\work\\app\\x"]}
+    config = {
+        "allowedTools": ["Read(//c/work/app/**)"],
+        "mcpServers": {"db": server},
+    }
     there.project("app", index=True, config=config)
     path = "C:\\work\\app"
     data = packed(there, "app", home="C:\\Users\\me", path_there=path)
     done = unpack(here, data, "--with-config")
     assert done.exit == 0, done
     new = str(here.code / "x")
-    assert here.config()["projects"][new]["allowedTools"] == [f"Read(/{new}/**)"]
+    entry = here.config()["projects"][new]
+    assert entry["allowedTools"] == [f"Read(/{new}/**)"]
+    moved = {"command": f"{new}/bin/db.exe", "args": [f"{new}/x"]}
+    assert entry["mcpServers"] == {"db": moved}
     assert prompts(here, "x")
     index = json.loads(handle_at(here, "x").index.read_bytes())
     assert {entry["projectPath"] for entry in index["entries"]} == {new}
