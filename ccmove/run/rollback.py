@@ -466,10 +466,18 @@ class Rollback:
                 raise
 
     def _remove_made(self, wrote: Wrote) -> None:
-        """A file that we made goes while it still holds exactly what we wrote."""
+        """A file that we made goes while it still holds exactly what we wrote; what
+        others wrote into a config file stays in it, without ours.
+        """
         path = wrote.path
         if _is_as_written(path, wrote):
             disk.remove_file(path)
+        elif wrote.place == "config":
+            _, lock = self.layout.client_locks
+            with held([lock]):
+                document = read_document(path)
+                if document is not None:
+                    self._take_change_out(wrote, document.data)
         elif is_there(path):
             self.stayed.append(f"{path} has changed since, so it stays")
 

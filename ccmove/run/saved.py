@@ -20,8 +20,10 @@ from ccmove.rewrite.history import Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import Following, taken_out
-from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import Content, SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
+
+EMPTY = b'{"projects": {}}'  # a config file of a machine on which there was none
 
 
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
@@ -69,15 +71,17 @@ def document_back(
     layout: Layout, directory: Path, since: Since, wrote: Wrote, now: bytes
 ) -> tuple[bytes, list[str], int | None]:
     """The document without the run's change, what can't be taken out, and the date to
-    give back.
+    give back. A config file that the run made is taken for an empty one before.
     """
-    assert wrote.before is not None
     digest = sha256(now)
-    if digest == wrote.before.sha256:
+    was = wrote.before or Content(sha256(EMPTY), len(EMPTY))
+    if digest == was.sha256:
         return now, [], None
-    before = read_saved(directory, wrote, "before")
+    before = EMPTY
+    if wrote.before is not None:
+        before = read_saved(directory, wrote, "before")
     if digest == wrote.after.sha256:
-        return before, [], wrote.before.mtime_ns
+        return before, [], was.mtime_ns
     after = read_saved(directory, wrote, "after")
     place: str = wrote.place
     if place == "other" and wrote.path.suffix != ".json":

@@ -2,6 +2,7 @@
 wrong.
 """
 
+import json
 import os
 import re
 import shutil
@@ -361,3 +362,21 @@ def test_a_session_that_went_on_after_a_killed_unpack_stays_with_all_that_is_its
     assert (project.directory / stays / "subagents").is_dir()
     lines = bench.state.history.read_text(encoding="utf-8").splitlines()
     assert sum(stays in line for line in lines) == 2  # one that came, one since
+
+
+def test_what_others_wrote_into_a_config_file_that_an_unpack_made_stays() -> None:
+    bench = bench_of("unpack-empty")
+    reports = [p for p in bench.points if p.where.endswith("run/report.json")]
+    bench.reset()
+    happen(bench.job(), reports[-1], KILL)
+    path = str(bench.state.code / "neu")
+    entries = bench.state.config()["projects"]
+    assert path in entries
+    theirs = {"/elsewhere": {"hasTrustDialogAccepted": True}}
+    config = {"numStartups": 1, "projects": entries | theirs}
+    bench.state.config_file.write_text(json.dumps(config))
+    done = bench.recovery.run()
+    assert done.exit == 0, done
+    assert "Rolled back" in done.out
+    assert bench.state.config() == {"numStartups": 1, "projects": theirs}
+    assert sorted(os.listdir(bench.state.home)) == [".claude", ".claude.json"]

@@ -124,6 +124,21 @@ def test_a_machine_without_any_state_gets_it(
     assert list(here.projects.iterdir()) == []
 
 
+def test_undo_takes_its_entry_out_of_a_config_file_that_it_made(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    here.config_file.unlink()
+    assert unpack(here, packed(there, "app"), "--with-config").exit == 0
+    theirs = {"/elsewhere": {"hasTrustDialogAccepted": True}}
+    projects = here.config()["projects"] | theirs
+    config = {"numStartups": 1, "projects": projects}
+    here.config_file.write_text(json.dumps(config))
+    done = run_ccmove("undo", state=here)
+    assert done.exit == 0, done
+    assert here.config() == {"numStartups": 1, "projects": theirs}
+
+
 def test_twice_is_once(there: StateBuilder, here: StateBuilder) -> None:
     there.project("app", index=True, memory=MEMORY)
     here.project("x", index=True, memory={"notes.md": "other\n", "MEMORY.md": "- a\n"})
