@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.reading import names_in
 from ccmove.errors import LinkError, RefusedError
 from ccmove.hints import again
 from ccmove.run import disk
@@ -49,9 +50,44 @@ def own_lock(layout: Layout) -> Iterator[None]:
             os.close(fd)  # which also releases it
 
 
+@contextlib.contextmanager
+def first_lock(layout: Layout) -> Iterator[None]:
+    """The same on a machine without any state, where nothing is left of it when the run
+    brought nothing.
+    """
+    disk.make_directory(layout.config_dir)
+    with own_lock(layout):
+        try:
+            yield
+        finally:
+            _remove_unused(layout)
+
+
+def _remove_unused(layout: Layout) -> None:
+    """Whoever has our lock open by now does not take it: see below. Windows removes no
+    file that is open.
+    """
+    left = set(names_in(layout.own))
+    empty = {layout.backups.name} & left  # or it is not removed
+    if left - empty != {layout.lock.name}:
+        return
+    with contextlib.suppress(OSError):
+        for name in empty:
+            disk.remove_directory(layout.own / name)
+        disk.remove_file(layout.lock)
+        disk.remove_directory(layout.own)
+        disk.remove_directory(layout.config_dir)
+
+
 def _takes_lock(fd: int, layout: Layout) -> bool:
+    """Whether nobody has it, and it is the one that others will find."""
     try:
-        return lock_descriptor(fd, blocking=False)
+        if not lock_descriptor(fd, blocking=False):
+            return False
+        found = os.lstat(layout.lock)
+        return os.path.samestat(found, os.fstat(fd))
+    except FileNotFoundError:
+        return False
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise

@@ -39,7 +39,7 @@ from ccmove.run.journal import (
     flush_parts,
     was_interrupted,
 )
-from ccmove.run.locks import client_locks, held, own_lock
+from ccmove.run.locks import client_locks, first_lock, held, own_lock
 from ccmove.run.manifest import (
     Manifest,
     Recorded,
@@ -138,9 +138,9 @@ def run_arrival(
     not again once some of it was brought, since a rollback removes that.
     """
     refuse_foreign_state(layout)
-    if not is_there(layout.config_dir):  # of a new machine
-        disk.make_directory(layout.config_dir)
-    with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
+    is_new_machine = not is_there(layout.config_dir)
+    lock = first_lock(layout) if is_new_machine else own_lock(layout)
+    with termination_as_interrupt(), contextlib.ExitStack() as ending, lock:
         rolled_back = roll_back(layout, progress)
         try:
             identifier = backups.new_id(layout)

@@ -422,6 +422,19 @@ def test_what_is_damaged_places_nothing_and_leaves_nothing(
     assert left <= {"lock", "backups"}
 
 
+@pytest.mark.parametrize("how", ["cut99", "bytes"])
+def test_nothing_is_left_on_a_machine_without_any_state(
+    there: StateBuilder, here: StateBuilder, how: str
+) -> None:
+    there.project("app", memory=MEMORY)
+    data = packed(there, "app")
+    shutil.rmtree(here.config_dir)
+    here.config_file.unlink()
+    assert unpack(here, spoiled(data, how)).exit == 1
+    assert list(here.home.iterdir()) == []
+    assert unpack(here, data).exit == 0
+
+
 def test_the_bytes_of_the_history_stay_and_prompts_come_behind_them(
     there: StateBuilder, here: StateBuilder
 ) -> None:
