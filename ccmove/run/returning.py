@@ -62,7 +62,7 @@ class Absent:
             verb = "exist: they were"
             if len(self.deleted) == 1:
                 verb = "exists: it was"
-            what = f"{number} of this move no longer {verb} deleted since"
+            what = f"{number} of this run no longer {verb} deleted since"
             yield f"{what}: {_listed(self.deleted)}"
 
 

@@ -1,9 +1,9 @@
 """Plan how to undo an unpack: what it brought goes into the backup, what it changed
 goes back.
 
-A session that went on since stays, with all that has its ID. The backup of such an undo
-is the only one that holds what is nowhere else: it says so, and is pruned only by its
-ID.
+A session that went on since, or left for another project, stays with all that has its
+ID. The backup of such an undo is the only one that holds what is nowhere else: it says
+so, and is pruned only by its ID.
 """
 
 from collections.abc import Iterator
@@ -35,6 +35,7 @@ from ccmove.run.arrived import (
     sessions_that_went_on,
 )
 from ccmove.run.manifest import Manifest, Wrote, sha256
+from ccmove.run.returning import absent_sessions
 from ccmove.run.saved import as_text, document_back, plan_history_back
 from ccmove.run.since import Since
 
@@ -43,7 +44,10 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     """The plan that undoes an unpack, from what is there now."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
-    since = Since(manifest, sessions_that_went_on(manifest.operations))
+    absent = absent_sessions(state, manifest, ())
+    staying = sessions_that_went_on(manifest.operations)
+    staying |= absent.sessions_elsewhere | absent.followed
+    since = Since(manifest, staying)
     removal = Removal(state, since)
     removal.plan()
     prompts = plan_history_back(layout, removal.directory, since, tick)
@@ -62,7 +66,7 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
         seen=tuple(seen.items()),
         projects=tuple(removal.projects()),
         left_alone=tuple(removal.stays()),
-        warnings=tuple(removal.warnings),
+        warnings=(*removal.warnings, *absent.told()),
         undoes=manifest.id,
         options=manifest.options,
         history_gone=gone,
@@ -75,7 +79,7 @@ class Removal:
     def __init__(self, state: State, since: Since) -> None:
         self.state = state
         self.layout = state.layout
-        self.staying = since.elsewhere  # sessions that went on
+        self.staying = since.elsewhere  # sessions that went on, or left
         self._since = since
         self._manifest = since.manifest
         self._operations = since.manifest.operations
@@ -210,17 +214,19 @@ class Removal:
         draft.text = as_text(content)
         draft.mtime_ns = mtime
         if wrote.place == "index":
-            draft.text = self._with_staying(draft.text, document.text)
+            directory = document.path.parent
+            draft.text = self._with_staying(directory, draft.text, document.text)
         for place in named:
             what = f"{place} has changed since, so it stays"
             self.warnings.append(f"{wrote.ends}: {what}")
 
-    def _with_staying(self, text: str, now: str) -> str:
+    def _with_staying(self, directory: Path, text: str, now: str) -> str:
         """The index with the entries of sessions that stay, as they are now."""
         staying = []
         try:
             for session, entry in index.entries(now):
-                if session in self.staying:
+                is_here = is_there(directory / f"{session}.jsonl")
+                if session in self.staying and is_here:
                     staying.append((session, entry))
             return index.with_entries(text, staying)
         except NotJsonError:

@@ -175,7 +175,7 @@ def test_sessions_that_are_gone_stay_gone(bench: Bench) -> None:
     (directory_of(state, new) / name).unlink()
     shutil.rmtree(directory_of(state, new) / "memory")
     report = bench.restore(warned=True)
-    what = "1 session of this move no longer exists: it was deleted since"
+    what = "1 session of this run no longer exists: it was deleted since"
     assert report["warnings"] == [f"{what}: {old.sessions[0]}"]
     expected.remove(old.directory / name, old.memory)
     bench.expect(expected)

@@ -299,6 +299,33 @@ def test_undo_leaves_a_session_that_went_on_with_all_that_is_its(
     assert sessions_with_prompts(here) == {stays}
 
 
+def test_undo_names_sessions_that_left_or_were_deleted_since(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", index=True, sessions=3, subagents=False)
+    left, deleted, _ = app.sessions
+    for session in app.sessions:
+        folder = there.config_dir / "file-history" / session
+        folder.mkdir(parents=True)
+        (folder / "a@v1").write_text("{}")
+    assert unpack(here, packed(there, "app")).exit == 0
+    came = handle_at(here, "x").directory
+    elsewhere = handle_at(here, "elsewhere").directory
+    elsewhere.mkdir()
+    (came / f"{left}.jsonl").rename(elsewhere / f"{left}.jsonl")
+    (came / f"{deleted}.jsonl").unlink()
+    done = run_ccmove("undo", state=here)
+    assert done.exit == 0, done
+    what = "1 session left for another project since and stays there, in"
+    assert f"{what} {elsewhere.name}: {left}" in done.out
+    what = "1 session of this run no longer exists: it was deleted since"
+    assert f"{what}: {deleted}" in done.out
+    assert (elsewhere / f"{left}.jsonl").is_file()
+    assert os.listdir(here.config_dir / "file-history") == [left]
+    assert sessions_with_prompts(here) == {left}
+    assert not came.exists()
+
+
 def test_the_backup_of_an_undone_unpack_is_pruned_only_by_its_id(
     there: StateBuilder, here: StateBuilder
 ) -> None:
