@@ -7,12 +7,13 @@ import gzip
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.packed import handle_at, packed, written
-from tests.support.run import Completed, run_ccmove
+from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import ProjectHandle, StateBuilder
 from tests.support.tree import snapshot
 
@@ -494,3 +495,129 @@ def test_a_project_that_moved_on_after_the_unpack_is_undone_in_order(
     undone = run_ccmove("undo", first, state=here)
     assert undone.exit == 0, undone
     assert list(here.projects.iterdir()) == []
+
+
+def test_a_living_twin_at_new_is_refused(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    here.add_session("a-b", session_id="11111111-2222-4333-8444-555555555555")
+    for name in ("a-b", "a.b"):
+        (here.code / name).mkdir(exist_ok=True)
+    data = packed(there, "app")
+    before = without_own(here)
+    for words in ((), ("-n",)):
+        refused = unpack(here, data, *words, new="a.b")
+        assert refused.exit == 4, refused
+        assert "could not tell them apart" in refused.err
+        assert without_own(here) == before
+    (here.code / "a-b").rmdir()
+    assert unpack(here, data, new="a.b").exit == 0
+
+
+FULL = """
+import os, sys, types
+from ccmove.cli.main import main
+full = types.SimpleNamespace(f_blocks=1, f_bavail=1, f_files=0, f_frsize=4096)
+os.statvfs = lambda _: full
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows is asked in another way")
+def test_a_full_disk_is_seen_before_anything_is_staged(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    file = written(here, "app.tar.gz", packed(there, "app"))
+    before = snapshot(here.home)
+    root = str(Path(__file__).parents[2])
+    words = ["unpack", str(file), str(here.code / "x")]
+    for more in ([], ["-n"]):
+        command = [sys.executable, "-c", FULL, *words, *more]
+        refused = run_child(command, state=here, env={"PYTHONPATH": root})
+        assert refused.exit == 4, refused
+        assert "not enough room" in refused.err
+        assert snapshot(here.home) == before
+
+
+def test_a_plan_goes_with_the_transcript_that_names_it(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", sessions=2, subagents=False)
+    longer, same = app.sessions
+    mine = handle_at(here, "x").directory
+    mine.mkdir()
+    for state in (there, here):
+        (state.config_dir / "plans").mkdir()
+        for slug in ("brave-fox", "calm-owl"):
+            plan = state.config_dir / "plans" / f"{slug}.md"
+            plan.write_text(f"{slug} of {state.root.name}\n")
+    for session, slug in ((longer, "brave-fox"), (same, "calm-owl")):
+        with (app.directory / f"{session}.jsonl").open("ab") as file:
+            file.write(b'{"slug":"%s"}\n' % slug.encode())
+        shutil.copy2(app.directory / f"{session}.jsonl", mine)
+    with (app.directory / f"{longer}.jsonl").open("ab") as file:
+        file.write(b'{"turn": "went on there"}\n')
+    (there.config_dir / "plans" / "new-elk.md").write_text("new\n")
+    before = without_own(here)
+    done = unpack(here, packed(there, "app"))
+    assert done.exit == 0, done
+    plans = here.config_dir / "plans"
+    assert (plans / "brave-fox.md").read_text() == "brave-fox of there\n"
+    assert (plans / "calm-owl.md").read_text() == "calm-owl of here\n"
+    assert (plans / "new-elk.md").read_text() == "new\n"
+    assert run_ccmove("undo", state=here).exit == 0
+    assert without_own(here) == before
+
+
+def test_a_paste_that_is_here_stays(there: StateBuilder, here: StateBuilder) -> None:
+    there.project("app")
+    for state in (there, here):
+        (state.config_dir / "paste-cache").mkdir()
+        (state.config_dir / "paste-cache" / "0123456789abcdef.txt").write_text("both")
+    (there.config_dir / "paste-cache" / "fedcba9876543210.txt").write_text("new")
+    mine = here.config_dir / "paste-cache" / "0123456789abcdef.txt"
+    before = mine.stat()
+    tree = without_own(here)
+    assert unpack(here, packed(there, "app")).exit == 0
+    after = mine.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert sorted(os.listdir(mine.parent)) == [mine.name, "fedcba9876543210.txt"]
+    assert run_ccmove("undo", state=here).exit == 0
+    assert without_own(here) == tree
+
+
+@pytest.mark.parametrize("spelled", ["C:\\work", "c:/Work/", "C:\\work\\app"])
+def test_an_archive_of_windows_is_mapped(
+    there: StateBuilder, here: StateBuilder, spelled: str
+) -> None:
+    app = there.project("app", index=True)
+    path = "C:\\work\\app"
+    data = packed(there, "app", home="C:\\Users\\me", path_there=path)
+    to = here.code / "app" if spelled.endswith("app") else here.code
+    done = unpack(here, data, "--map", f"{spelled}={to}", new=None)
+    assert done.exit == 0, done
+    after = handle_at(here, "app")
+    assert after.sessions == app.sessions
+    assert len(prompts(here, "app")) == len(prompts(there, "app"))
+    for entry in json.loads(after.index.read_bytes())["entries"]:
+        assert entry["projectPath"] == after.path
+
+
+def test_an_archive_of_windows_comes_to_the_home_of_here(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app")
+    home = "C:\\Users\\me"
+    data = packed(there, "app", home=home, path_there=f"{home}\\code\\app")
+    missing = unpack(here, data, new=None)
+    assert missing.exit == 4, missing
+    done = unpack(here, data, "--map", f"{home}={here.home}", new=None)
+    assert done.exit == 0, done
+    path = str(here.home / "code" / "app")
+    assert handle_at(here, path).sessions == app.sessions
+    outside = packed(there, "app", home=home, path_there="D:\\work\\app")
+    refused = unpack(here, outside, "--map", f"{home}={here.home}", new=None)
+    assert refused.exit == 4, refused
+    assert "--map" in refused.err
