@@ -24,12 +24,12 @@ from ccmove.rewrite.splice import Mapper, at_places
 from ccmove.rewrite.windows import slashed
 from ccmove.run.saved import as_text
 from ccmove.transfer.files import Files
+from ccmove.transfer.incoming import Came
 from ccmove.transfer.privilege import (
     Privilege,
     harmless,
     privileges,
 )
-from ccmove.transfer.request import is_memory_file
 from ccmove.transfer.secrets import left_out_of
 from ccmove.transfer.sessions import Fate, Sessions
 
@@ -56,21 +56,28 @@ class Documents:
         self.request = files.request
         self.left_out: list[Privilege] = []
         self.missing: list[Missing] = []
+        self.notes_merged = 0
 
     def merge_memory(self) -> None:
         """The lines of MEMORY.md that the one here lacks."""
-        finals = self.files.finals
-        for came in self.incoming.files:
-            part = came.part
-            data = self.incoming.texts.get(came.member.name)
-            if data is None or not is_memory_file(part):
-                continue
-            final = self.files.place_here(part)
-            if finals.get(final) is came:
-                continue
-            text = as_text(data)
-            source = self.files.base / came.place
-            self.placer.add(text, source, final, MODE)
+        for came, final in self.files.memories:
+            before = self._text_at(final)
+            self._add_memory(came, final)
+            after = self._text_at(final)
+            if after != before:
+                self.notes_merged += 1
+
+    def _add_memory(self, came: Came, final: Path) -> None:
+        data = self.incoming.texts[came.member.name]
+        source = self.files.base / came.place
+        self.files.make(final.parent)
+        self.placer.add(as_text(data), source, final, MODE)
+
+    def _text_at(self, file: Path) -> str | None:
+        if not self.placer.tree.has(file):
+            return None
+        draft = self.placer.draft_at(file)
+        return draft.text if draft is not None else None
 
     # -- indexes
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import Fingerprint
@@ -40,6 +41,7 @@ class Files:
         self.base = self.layout.run / INCOMING
         self.tree.make_room(self.base)
         self.finals = {}
+        self.memories: list[tuple[Came, Path]] = []  # which are merged, and with what
         self._seen = {}
         self.sessions = self._decided()
 
@@ -100,6 +102,9 @@ class Files:
         """None where all of it is here already, or where it stays out."""
         part = came.part
         final = self.place_here(part)
+        if self._is_merged(came, final):
+            self.memories.append((came, final))
+            return None
         is_free = self._is_free(final)
         if part.role == "transcript":
             return self._transcript(part, final)
@@ -114,9 +119,30 @@ class Files:
             return None
         if part.role == "plan":
             return self._of_session(came, final, self._fate_of_plan(part))
-        if is_memory_file(part) and final not in self.finals and is_file(final):
-            return None  # its lines are merged
         return self._note(came, final)
+
+    def _is_merged(self, came: Came, final: Path) -> bool:
+        """Whether it is a MEMORY.md that joins the one here, or comes with another one
+        for the same place: of such lines a document is made.
+        """
+        if not self._is_memory_text(came):
+            return False
+        is_here = self.tree.has(final) and is_file(final)
+        return is_here or final in self._shared_memories
+
+    def _is_memory_text(self, came: Came) -> bool:
+        is_text = came.member.name in self.incoming.texts
+        return is_text and is_memory_file(came.part)
+
+    @cached_property
+    def _shared_memories(self) -> set[Path]:
+        """Where more than one MEMORY.md comes, all of them short enough to merge."""
+        merged: dict[Path, list[bool]] = {}
+        for came in self.incoming.files:
+            if is_memory_file(came.part):
+                final = self.place_here(came.part)
+                merged.setdefault(final, []).append(self._is_memory_text(came))
+        return {final for final, texts in merged.items() if all(texts) and texts[1:]}
 
     def _is_free(self, path: Path) -> bool:
         return path not in self.finals and not self.tree.has(path)

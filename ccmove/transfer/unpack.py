@@ -194,7 +194,7 @@ def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator
     words = []
     roles = [came.part.role for came in files.finals.values()]
     for number, noun in (
-        (roles.count("memory"), "note"),
+        (roles.count("memory") + documents.notes_merged, "note"),
         (prompts.scan.lines, "prompt"),
     ):
         if number:

@@ -541,6 +541,60 @@ def test_a_full_disk_is_seen_before_anything_is_staged(
         assert snapshot(here.home) == before
 
 
+def test_two_projects_into_one_folder(there: StateBuilder, here: StateBuilder) -> None:
+    one = there.project("one", index=True, memory={"notes.md": "one\n"} | MEMORY)
+    other = {"MEMORY.md": "- is tall\n", "notes.md": "other\n"}
+    two = there.project("two", index=True, memory=other)
+    file = written(here, "all.tar.gz", packed(there, "one", "two"))
+    maps = []
+    for project in (one, two):
+        maps += ["--map", f"{project.path}={here.code / 'x'}"]
+    before = without_own(here)
+    preview = run_ccmove("unpack", "-n", file, *maps, state=here)
+    assert preview.exit == 0, preview
+    done = run_ccmove("unpack", file, *maps, state=here)
+    assert done.exit == 0, done
+    for said in (preview.out, done.out):
+        assert "4 notes and 6 prompts" in said
+    after = handle_at(here, "x")
+    assert after.sessions == sorted(one.sessions + two.sessions)
+    assert sessions_with_prompts(here) == set(after.sessions)
+    entries = json.loads(after.index.read_bytes())["entries"]
+    assert sorted(entry["sessionId"] for entry in entries) == after.sessions
+    memory = (after.memory / "MEMORY.md").read_text()
+    assert "likes tea" in memory
+    assert "is tall" in memory
+    texts = [file.read_text() for file in after.memory.glob("notes*")]
+    assert sorted(texts) == ["long\n", "other\n"]
+    twice = run_ccmove("unpack", file, *maps, state=here)
+    assert "here already" in twice.out, twice
+    assert run_ccmove("undo", state=here).exit == 0
+    assert without_own(here) == before
+
+
+def test_lines_that_join_a_memory_are_told(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app", memory={"MEMORY.md": "- likes tea\n"}, prompts=0)
+    here.project("x", memory={"MEMORY.md": "- is tall\n"})
+    for words in (["-n"], []):
+        done = unpack(here, packed(there, "app"), *words)
+        assert "1 note" in done.out
+        assert "Claude will read that as yours" in done.out
+
+
+def test_a_memory_too_long_to_merge_comes_beside_the_one_here(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app", memory={"MEMORY.md": "- likes tea\n" * 800_000})
+    mine = here.project("x", memory={"MEMORY.md": "- is tall\n"})
+    done = unpack(here, packed(there, "app"))
+    assert done.exit == 0, done
+    beside = mine.memory / "MEMORY (from app).md"
+    assert beside.read_text() == "- likes tea\n" * 800_000
+    assert (mine.memory / "MEMORY.md").read_text() == "- is tall\n"
+
+
 def test_a_plan_goes_with_the_transcript_that_names_it(
     there: StateBuilder, here: StateBuilder
 ) -> None:
