@@ -62,7 +62,8 @@ class World:
             if bench.scenario.moves
             else bench.scenario.args[-2:]
         )
-        self.places = tuple(names)  # the old and the new folder
+        # The old and the new folder; of an unpack there is a new one alone.
+        self.places = tuple(name for name in names if not name.endswith(".tar.gz"))
         self.came: dict[str, str] = {}  # each mark, and what kind of thing carries it
         self.needed_is_gone = False
         self.backups_gone = False
@@ -110,7 +111,8 @@ def _at_another_path(world: World) -> None:
 def write_config(world: World, change: Callable[[dict[str, Any]], None]) -> None:
     """As the client does it: a new file beside it, and a rename."""
     file = world.state.config_file
-    config = json.loads(file.read_bytes())
+    config = json.loads(file.read_bytes()) if file.exists() else {}
+    config.setdefault("projects", {})
     change(config)
     fresh = file.with_name(f"{file.name}.tmp.1.ab")
     fresh.write_text(json.dumps(config, indent=2, ensure_ascii=False))
@@ -162,10 +164,10 @@ def _notes(world: World) -> None:
 def _something_else_in_the_folders(world: World) -> None:
     """A new file in a folder that is there, another repository where none is."""
     renamed = world.bench.scenario.name == "folder"
-    source = world.places[0 if world.bench.command == "move" else 1]
-    for name in world.places:
+    source = 0 if world.bench.command == "move" else 1
+    for number, name in enumerate(world.places):
         folder = world.state.code / name
-        if renamed and name == source and not folder.exists():
+        if renamed and number == source and not folder.exists():
             world.needed_is_gone = True
         folder.mkdir(exist_ok=True)
         (folder / "else.txt").write_text(world.mark("folder"))
