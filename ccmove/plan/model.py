@@ -292,8 +292,6 @@ class Plan(Undertaking):
     # Files that something was decided from, as they were looked at.
     seen: tuple[tuple[Path, Fingerprint], ...] = ()
     notes_moved: tuple[MovedNote, ...] = ()
-    # The history, where all of it is set aside:
-    history_gone: WriteHistory | None = None
     # What is told, and kept in the report. Each NEW with sessions of its own, and how
     # many:
     merged: tuple[tuple[str, int], ...] = ()

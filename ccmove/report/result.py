@@ -175,7 +175,7 @@ def preview_of(plan: Plan, layout: Layout) -> Result:
         projects=tuple(_projects(plan, layout)),
         merged=plan.merged,
         changes=tuple(_changes(plan)),
-        history=_history(plan.history or plan.history_gone),
+        history=_history(plan.history),
         belongings=belongings_of(plan),
         left_alone=tuple(leftover(row, layout) for row in plan.left_alone),
         warnings=plan.warnings,

@@ -2,8 +2,9 @@
 goes back.
 
 A session that went on since, or left for another project, stays with all that has its
-ID. The backup of such an undo is the only one that holds what is nowhere else: it says
-so, and is pruned only by its ID.
+ID. So do a history and a config file that the unpack made, without what was unpacked:
+Claude Code may use them by now. The backup of such an undo is the only one that holds
+what is nowhere else: it says so, and is pruned only by its ID.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,6 @@ from ccmove.plan.model import (
     Plan,
     ProjectMove,
     Rename,
-    WriteHistory,
 )
 from ccmove.plan.placing import Placer
 from ccmove.rewrite import index
@@ -51,10 +51,6 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     removal = Removal(state, since)
     removal.plan()
     prompts = plan_history_back(layout, removal.directory, since, tick)
-    gone = None
-    if prompts is not None and removal.is_emptied(prompts):
-        removal.placer.set_aside(layout.history)
-        prompts, gone = None, prompts
     back = [(new, old) for old, new in manifest.moves]
     moved = removal.tree.moved()
     seen = removal.placer.seen
@@ -69,7 +65,6 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
         warnings=(*removal.warnings, *absent.told()),
         undoes=manifest.id,
         options=manifest.options,
-        history_gone=gone,
     )
 
 
@@ -247,12 +242,6 @@ class Removal:
             draft.text = index.without(draft.text, gone)
         except NotJsonError:
             self.warnings.append(f"{path} is not valid JSON, and stays as it is")
-
-    def is_emptied(self, prompts: WriteHistory) -> bool:
-        """Whether the run made the history, and there is nothing else in it."""
-        wrote = self._manifest.history
-        was_made = wrote is not None and wrote.before is None
-        return was_made and not prompts.scan.new_size()
 
     # -- what is told
 

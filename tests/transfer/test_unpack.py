@@ -120,8 +120,8 @@ def test_a_machine_without_any_state_gets_it(
     undone = run_ccmove("undo", state=here)
     assert undone.exit == 0
     assert " kB), 3 prompts, 2 notes\n" in undone.out
-    assert not here.history.exists()
-    assert not here.config_file.exists()
+    assert here.history.read_bytes() == b""  # Claude Code may use them by now
+    assert here.config() == {"projects": {}}
     assert list(here.projects.iterdir()) == []
 
 
