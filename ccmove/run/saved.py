@@ -20,7 +20,7 @@ from ccmove.rewrite.history import Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import Following, taken_out
-from ccmove.run.manifest import Content, SavedNote, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
 
 EMPTY = b'{"projects": {}}'  # a config file of a machine on which there was none
@@ -74,14 +74,15 @@ def document_back(
     give back. A config file that the run made is taken for an empty one before.
     """
     digest = sha256(now)
-    was = wrote.before or Content(sha256(EMPTY), len(EMPTY))
-    if digest == was.sha256:
-        return now, [], None
     before = EMPTY
+    mtime: int | None = None
     if wrote.before is not None:
+        if digest == wrote.before.sha256:
+            return now, [], None
         before = read_saved(directory, wrote, "before")
+        mtime = wrote.before.mtime_ns
     if digest == wrote.after.sha256:
-        return before, [], was.mtime_ns
+        return before, [], mtime
     after = read_saved(directory, wrote, "after")
     place: str = wrote.place
     if place == "other" and wrote.path.suffix != ".json":

@@ -86,7 +86,7 @@ class Removal:
     def plan(self) -> None:
         """Documents first, as they are where they are; then files and directories."""
         for wrote in self._written:
-            if wrote.before is not None or wrote.path in self._changed_configs:
+            if wrote.before is not None or wrote.place == "config":
                 self._take_change_out(wrote)
             else:
                 self._take_entries_out(wrote)
@@ -126,20 +126,11 @@ class Removal:
             document = self.state.document(path)
             if wrote.before is not None or document is None:
                 continue
+            if wrote.place == "config":
+                continue
             if wrote.place == "index" and self._stays_in(path.parent):
                 continue
             if sha256(document.data) == wrote.after.sha256:
-                paths.append(path)
-        return paths
-
-    @cached_property
-    def _changed_configs(self) -> list[Path]:
-        """A config file that was made, and that others have written to since."""
-        paths = []
-        for wrote in self._written:
-            path = wrote.path
-            is_there_still = self.state.document(path) is not None
-            if wrote.place == "config" and is_there_still and path not in self._made:
                 paths.append(path)
         return paths
 

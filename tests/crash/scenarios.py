@@ -119,9 +119,9 @@ def _folder(state: StateBuilder) -> None:
     (state.code / "app/menu.txt").write_text("café\n")
 
 
-def _there(state: StateBuilder) -> StateBuilder:
+def _there(state: StateBuilder, **seed: int) -> StateBuilder:
     """Another machine, on which the project went on."""
-    there = StateBuilder(state.root / "there")
+    there = StateBuilder(state.root / "there", **seed)
     memory = {"MEMORY.md": "- likes tea\n- and cake\n", "notes.md": "other notes\n"}
     app = there.project("app", sessions=2, index=True, memory=memory, prompts=2)
     there.project("app/pkg", sessions=1, prompts=1)
@@ -168,7 +168,7 @@ def _unpack(state: StateBuilder) -> None:
 
 def _unpack_empty(state: StateBuilder) -> None:
     """A machine on which Claude Code was never started."""
-    there = _there(state)
+    there = _there(state, seed=1)  # sessions that are begun here get other IDs
     data = packed(there, "app", "app/pkg")
     (state.code / "neu").mkdir()
     state.history.unlink()

@@ -90,7 +90,7 @@ class StateBuilder:
     A relative path given to any method is below `root/code`.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, seed: int = 20261116) -> None:
         self.root = Path(root).resolve()
         self.home = self.root / "home"
         self.config_dir = self.home / ".claude"
@@ -98,7 +98,7 @@ class StateBuilder:
         self.code = self.root / "code"
         self.history = self.config_dir / "history.jsonl"
         self.projects = self.config_dir / "projects"
-        self._random = random.Random(20261116)
+        self._random = random.Random(seed)  # of another machine's sessions another one
         self._now_ns = _EPOCH_NS
         self._indexes: dict[Path, dict[str, Any]] = {}
         self.code.mkdir(parents=True)
