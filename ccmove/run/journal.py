@@ -140,7 +140,10 @@ def sweep_up(
     if keeps_incoming:
         return None
     if manifest is not None:
-        disk.remove_incoming(layout.run / INCOMING)
+        incoming = layout.run / INCOMING
+        if is_there(incoming):
+            disk.remove_incoming(incoming)
+            disk.flush(layout.run)
         disk.remove_file(layout.journal)
     run = layout.run
     if not set(names_in(run)) <= set(RECORDS):
