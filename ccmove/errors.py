@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterable
 
-from ccmove.hints import Hint, again, look_at, run
+from ccmove.hints import Hint, again, look_at, to_type
 
 
 class CcmoveError(Exception):
@@ -31,7 +31,7 @@ class UsageError(CcmoveError):
     """The command line makes no sense."""
 
     exit_code = 2
-    usual = run("ccmove", "--help")
+    usual = to_type("ccmove", "--help")
 
 
 class NothingKnownError(CcmoveError):
@@ -66,7 +66,7 @@ class LinkError(RefusedError):
 class ArchiveError(CcmoveError):
     """What is to be unpacked is not, or no longer, what `ccmove pack` made."""
 
-    usual = run("ccmove", "pack", "-h", text="pack it again on the other machine")
+    usual = to_type("ccmove", "pack", "-h", text="pack it again on the other machine")
 
 
 class UnfinishedRunError(CcmoveError):
@@ -75,7 +75,7 @@ class UnfinishedRunError(CcmoveError):
     """
 
     exit_code = 5
-    usual = run("ccmove", "recover")
+    usual = to_type("ccmove", "recover")
 
 
 class InterruptedRunError(CcmoveError):
@@ -112,13 +112,13 @@ def system_error(error: OSError) -> CcmoveError:
         return CcmoveError(
             f"the current folder, {os.environ.get('PWD', '.')}, does not exist any "
             "more",
-            run("cd", text="type whole paths, or change to a folder that exists"),
+            to_type("cd", text="type whole paths, or change to a folder that exists"),
         )
     hint = look_at(path) if path else None
     if path and error.errno == errno.ENOENT:
-        hint = run("ls", "-l", os.path.dirname(path) or ".", text="what is there")
+        hint = to_type("ls", "-l", os.path.dirname(path) or ".", text="what is there")
     elif path and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = run(
+        hint = to_type(
             "df", "-h", path, text="free some space, then try again; what is free"
         )
     return CcmoveError(describe(error), hint)

@@ -74,13 +74,13 @@ class Hint:
     instead: tuple[str, str] | None = None  # an argument as typed, and the right one
 
 
-def run(*command: object, text: str = "") -> Hint:
+def to_type(*command: object, text: str = "") -> Hint:
     return Hint(text, tuple(str(word) for word in command))
 
 
 def ask(asked: Asked, text: str = "") -> Hint:
     """This command of ours."""
-    return run("ccmove", *asked.to_argv(), text=text)
+    return to_type("ccmove", *asked.to_argv(), text=text)
 
 
 def again(
@@ -93,7 +93,7 @@ def again(
 
 
 def look_at(path: object) -> Hint:
-    return run("ls", "-ld", path, text="look at it")
+    return to_type("ls", "-ld", path, text="look at it")
 
 
 def in_words(

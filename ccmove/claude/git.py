@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.gitfiles import gitdir, owner_and_name, small_text
-from ccmove.hints import Hint, run
+from ccmove.hints import Hint, to_type
 from ccmove.rewrite.pathmap import PathMap
 
 TIMEOUT = 2.0
@@ -161,4 +161,4 @@ def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
             command = _command(folder)
         answer = ask(folder, *command[1:], timeout=REPAIRING)
         if answer is None:
-            yield run(*command, text="git's worktrees could not be repaired; run")
+            yield to_type(*command, text="git's worktrees could not be repaired; run")

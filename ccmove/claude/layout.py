@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
-from ccmove.hints import in_words, run
+from ccmove.hints import in_words, to_type
 from ccmove.system import desktop_data
 
 # The client's files in a project's own folder that may hold paths.
@@ -72,7 +72,7 @@ class Layout:
 
     def command(self, *words: str) -> str:
         """A command of ours, as it has to be typed for this state."""
-        _, command = in_words(run("ccmove", *words), config_dir=self.given)
+        _, command = in_words(to_type("ccmove", *words), config_dir=self.given)
         return command
 
     @property

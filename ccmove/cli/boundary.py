@@ -17,7 +17,7 @@ import click
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands.failures import as_our_own
 from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
-from ccmove.hints import Asked, in_words, run
+from ccmove.hints import Asked, in_words, to_type
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
 from ccmove.report.result import Result
@@ -162,7 +162,7 @@ def _as_our_own(error: click.UsageError) -> UsageError:
         command = error.ctx.command_path.split()
     sentence = " ".join(error.format_message().split())
     message = sentence[:1].lower() + sentence[1:].rstrip(".")
-    return UsageError(message, run(*command, "--help"))
+    return UsageError(message, to_type(*command, "--help"))
 
 
 def _print(printer: Printer, answer: Answer) -> int:

@@ -14,7 +14,7 @@ from ccmove.cli.questions import confirm, prompt
 from ccmove.commands import paths
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
-from ccmove.hints import ask, run
+from ccmove.hints import ask, to_type
 from ccmove.inspect.lost import Basis, Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
@@ -23,7 +23,9 @@ from ccmove.text import plural
 
 MOST_OFFERED = 9
 NONE = "0"
-MISSING = run("ccmove", "list", "--missing", text="all projects whose folder is gone")
+MISSING = to_type(
+    "ccmove", "list", "--missing", text="all projects whose folder is gone"
+)
 
 
 class Match(NamedTuple):

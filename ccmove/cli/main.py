@@ -23,7 +23,7 @@ from ccmove.cli.boundary import (
 from ccmove.cli.completion import ASKING, SHELLS, known_projects
 from ccmove.cli.help import ALONE, FURTHER, MORE, SUMMARY, USAGE, USUAL_ONES
 from ccmove.errors import UsageError
-from ccmove.hints import Asked, run
+from ccmove.hints import Asked, to_type
 from ccmove.text import alike
 
 # In the order of use. A command loads only the module that declares it.
@@ -189,7 +189,7 @@ def _refuse_other_words(args: list[str]) -> None:
         words = rest or ["OLD", "NEW"]
     raise UsageError(
         f"no such command: {word} (for a folder of that name, type ./{word})",
-        run("ccmove", *args[:position], *words, text="did you mean"),
+        to_type("ccmove", *args[:position], *words, text="did you mean"),
     )
 
 
@@ -210,7 +210,7 @@ def _refuse_unknown_help(words: list[str]) -> None:
     if name is None:
         commands = ", ".join(COMMANDS)
         raise UsageError(message, f"commands: {commands}")
-    raise UsageError(message, run("ccmove", "help", name, text="did you mean"))
+    raise UsageError(message, to_type("ccmove", "help", name, text="did you mean"))
 
 
 def _almost(word: str) -> str | None:

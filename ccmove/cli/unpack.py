@@ -11,7 +11,7 @@ from ccmove.cli.options import flag
 from ccmove.commands.options import UnpackOptions
 from ccmove.commands.unpack import unpack
 from ccmove.errors import UsageError
-from ccmove.hints import ask, run
+from ccmove.hints import ask, to_type
 
 
 @options.command("unpack", UnpackOptions, *options.WITH_DETAILS)
@@ -39,7 +39,7 @@ def unpack_command(call: Call, asked: UnpackOptions) -> Answer:
 
 def _check_words(asked: UnpackOptions) -> None:
     """UsageError unless there are FILE and at most NEW."""
-    usual = run("ccmove", "unpack", "FILE", "NEW")
+    usual = to_type("ccmove", "unpack", "FILE", "NEW")
     words = asked.arguments
     if not words:
         raise UsageError("missing argument: FILE", usual)
@@ -52,7 +52,7 @@ def _check_words(asked: UnpackOptions) -> None:
 def _check_both(asked: UnpackOptions) -> None:
     """UsageError where NEW can't be given, or stands before FILE."""
     if asked.map:
-        usual = run("ccmove", "unpack", "FILE", "NEW")
+        usual = to_type("ccmove", "unpack", "FILE", "NEW")
         raise UsageError("--map takes the place of NEW", usual)
     file, new = asked.arguments
     are_swapped = os.path.isdir(file) and os.path.isfile(new)

@@ -18,7 +18,7 @@ from ccmove.errors import (
     UsageError,
     describe,
 )
-from ccmove.hints import ask, in_words, run
+from ccmove.hints import ask, in_words, to_type
 from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import plan_move
@@ -91,7 +91,7 @@ def move(
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
-            run("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
+            to_type("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
         )
     named: list[str] = []
     for pair in pairs:

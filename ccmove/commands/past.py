@@ -13,7 +13,7 @@ from ccmove.errors import (
     UnfinishedRunError,
     UsageError,
 )
-from ccmove.hints import ask, in_words, run
+from ccmove.hints import ask, in_words, to_type
 from ccmove.inspect.survey import measured
 from ccmove.report.json import from_text
 from ccmove.report.result import BackupRow, Backups, Result
@@ -41,7 +41,9 @@ from ccmove.text import plural
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
 INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
 USUAL_AGE = "30d"  # what is older is pruned when nothing else is said
-PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for example")
+PREVIEW = to_type(
+    "ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for example"
+)
 
 
 def show_run(layout: Layout, part: str | None = None) -> Result:

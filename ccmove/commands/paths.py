@@ -17,14 +17,14 @@ from ccmove.claude.owners import folder_exists, folders_in
 from ccmove.claude.state import State
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, UsageError
-from ccmove.hints import Hint, again, ask, look_at, run
+from ccmove.hints import Hint, again, ask, look_at, to_type
 from ccmove.plan.newcomers import identity_of
 from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows, native
 from ccmove.text import alike
 
-USUAL = run("ccmove", "OLD", "NEW")
-WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
+USUAL = to_type("ccmove", "OLD", "NEW")
+WHAT_IS_KNOWN = to_type("ccmove", "list", text="all projects")
 MOST_ASKED = 100  # folders that git is asked about
 ALMOST = 0.75  # alike
 MOST_NAMED = 3  # of the nearest paths
@@ -179,13 +179,15 @@ def _check_folder(
     if repository := superproject(pair.old):
         raise RefusedError(
             f"{pair.old} is a git submodule of {repository}",
-            run("git", "-C", repository, "mv", pair.old, pair.new, text="rename it"),
+            to_type(
+                "git", "-C", repository, "mv", pair.old, pair.new, text="rename it"
+            ),
             ask(without_folder, "then"),
         )
     if os.path.islink(pair.typed_old):
         raise RefusedError(
             f"{pair.typed_old} is a symbolic link to {pair.old}",
-            run("mv", pair.typed_old, pair.new, text="to rename the link alone"),
+            to_type("mv", pair.typed_old, pair.new, text="to rename the link alone"),
             _with_paths(options, pair.old, pair.new, "to rename the real folder"),
         )
 

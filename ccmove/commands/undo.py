@@ -10,7 +10,7 @@ from ccmove.commands.move import Before, carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import CcmoveError, NothingKnownError
-from ccmove.hints import Hint, run
+from ccmove.hints import Hint, to_type
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
 from ccmove.run.backups import (
@@ -121,7 +121,7 @@ def _newest(newest: str, backups: list[Backup]) -> str:
     if backups and backups[-1].id >= newest:
         return newest
     if not backups:
-        back = run("ccmove", "NEW", "OLD", text="rename the folder back, then")
+        back = to_type("ccmove", "NEW", "OLD", text="rename the folder back, then")
         raise NothingKnownError("nothing to undo: all backups were pruned", back)
     raise NothingKnownError(
         f"the newest run, {newest}, can't be undone: there is no backup of it",
@@ -140,7 +140,7 @@ def _older(backups: list[Backup], identifier: str) -> Iterator[Hint]:
             old, new = manifest.moves[0]
             kind = "settings of " if manifest.is_of_settings else ""
             text = f"to undo an older one, {kind}{old} -> {new}"
-            yield run("ccmove", "undo", backup.id, text=text)
+            yield to_type("ccmove", "undo", backup.id, text=text)
             return
 
 
@@ -153,17 +153,17 @@ def move_again(layout: Layout, manifest: Manifest) -> Hint:
     text = "to rewrite again" if manifest.is_of_settings else "to move again"
     if manifest.is_of_archive:
         _, new = moves[0]
-        return run(*command, "FILE", new, text="to unpack again")
+        return to_type(*command, "FILE", new, text="to unpack again")
     if len(moves) == 1:
         command += moves[0]
-        return run(*command, text=text)
+        return to_type(*command, text=text)
     command.append("--from-file")
     identifier = manifest.undoes or manifest.id
     listed = layout.backups / identifier / MOVES
     if is_there(listed):
         command.append(str(listed))
-        return run(*command, text=text)
+        return to_type(*command, text=text)
     command.append("FILE")
     pairs = "; ".join(f"{old} -> {new}" for old, new in moves)
     text += f", with these as lines OLD<TAB>NEW in FILE ({pairs})"
-    return run(*command, text=text)
+    return to_type(*command, text=text)

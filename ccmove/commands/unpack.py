@@ -14,7 +14,7 @@ from ccmove.claude.live import running_sessions
 from ccmove.commands.move import if_refused
 from ccmove.commands.options import UnpackOptions
 from ccmove.errors import RefusedError, UsageError
-from ccmove.hints import again, ask, in_words, run
+from ccmove.hints import again, ask, in_words, to_type
 from ccmove.plan.model import Plan, Undertaking
 from ccmove.report.json import to_json, to_text
 from ccmove.report.result import Result, preview_of
@@ -64,7 +64,7 @@ def _opened(file: str) -> AbstractContextManager[BinaryIO]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(
             "standard input is a terminal",
-            run("ccmove", "unpack", "FILE", text="to unpack a file"),
+            to_type("ccmove", "unpack", "FILE", text="to unpack a file"),
         )
     return nullcontext(sys.stdin.buffer)
 

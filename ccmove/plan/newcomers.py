@@ -21,7 +21,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.errors import RefusedError
-from ccmove.hints import again, run
+from ccmove.hints import again, to_type
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite import config
 from ccmove.rewrite.pathmap import PathMap
@@ -100,7 +100,7 @@ def refuse_twin(holding: Holding, new: str) -> None:
         raise RefusedError(
             f"{new} and {twin} are both {holding.directory.name} to Claude Code, which "
             f"could not tell them apart; {twin} has {plural(number, 'session')} there",
-            run(*rename, text="rename one of them, for example"),
+            to_type(*rename, text="rename one of them, for example"),
             again("then"),
         )
 
@@ -118,7 +118,7 @@ def refuse_another(
     raise RefusedError(
         f"{new} is another project: it has {plural(there.sessions, 'session')} of its "
         f"own, and its repository is {now}, while that of {old} is {was}",
-        run("ccmove", "list", new, text="what is there"),
+        to_type("ccmove", "list", new, text="what is there"),
         again("to merge them all the same", merge=True),
     )
 

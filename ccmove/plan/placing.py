@@ -22,7 +22,7 @@ from ccmove.claude.reading import (
 )
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, State
 from ccmove.errors import RefusedError, StaleLookError
-from ccmove.hints import again, look_at, run
+from ccmove.hints import again, look_at, to_type
 from ccmove.plan.meeting import Relation, names_beside, relation, relation_of_texts
 from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
@@ -397,7 +397,7 @@ def refuse_conflicts(placer: Placer) -> None:
         what += f" and {len(conflicts) - 1} more"
     raise RefusedError(
         what,
-        run("ccmove", "doctor", first.stem, text="which turns are where"),
+        to_type("ccmove", "doctor", first.stem, text="which turns are where"),
         details=[f"{moved}  differs from  {there}" for moved, there in conflicts],
     )
 

@@ -11,7 +11,7 @@ from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
-from ccmove.hints import run
+from ccmove.hints import to_type
 from ccmove.plan.files import (
     Folder,
     moved_folders,
@@ -190,8 +190,8 @@ def _refuse_own_folder(layout: Layout, old: str, new: str) -> None:
         ccmove = ["env", f"HOME={home}", "ccmove"]
     raise RefusedError(
         f"{state} is in {old}, which would be renamed",
-        run("mv", old, new, text="rename the folder yourself"),
-        run(*ccmove, "--config-dir", there, old, new, text="then"),
+        to_type("mv", old, new, text="rename the folder yourself"),
+        to_type(*ccmove, "--config-dir", there, old, new, text="then"),
     )
 
 

@@ -27,14 +27,14 @@ from ccmove.errors import (
     UsageError,
     describe,
 )
-from ccmove.hints import look_at, run
+from ccmove.hints import look_at, to_type
 from ccmove.plan.model import ProjectMove, is_id
 from ccmove.rewrite.pathmap import Move
 from ccmove.run import disk
 from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, to_json
 from ccmove.run.manifest import LARGEST_MANIFEST, Manifest
 
-PAST = run("ccmove", "backups", text="past moves")
+PAST = to_type("ccmove", "backups", text="past moves")
 REPORT = "report.json"  # what a run said, as `--json`
 LARGEST_REPORT = 256 << 20
 HOLDS_THE_ONLY_COPY = (
@@ -59,7 +59,7 @@ def new_id(layout: Layout) -> str:
         next_second = f"{stamp(_seconds_of(newest) + 1)}-0000"
         if next_second > newest:
             return next_second
-    past = run("ccmove", "backups", text="its date can't be right")
+    past = to_type("ccmove", "backups", text="its date can't be right")
     raise RefusedError(
         f"no later backup than {layout.backups / newest} can be made", past
     )
@@ -137,7 +137,7 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
             raise ValueError("it is missing")
         return from_json(json.loads(document.data), layout, path.parent)
     except (ValueError, RecursionError) as error:
-        files = run(
+        files = to_type(
             "ls", "-l", path.parent / "files", text="what it saved is untouched"
         )
         raise RefusedError(f"{path} can't be used: {error}", files) from None

@@ -20,15 +20,15 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import RefusedError, UnfinishedRunError
-from ccmove.hints import look_at, run
+from ccmove.hints import look_at, to_type
 from ccmove.plan.model import INCOMING
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA
 from ccmove.run.manifest import Manifest
 
-TO_RECOVER = run("ccmove", "recover", text="fix that, then")
-TO_SET_ASIDE = run(
+TO_RECOVER = to_type("ccmove", "recover", text="fix that, then")
+TO_SET_ASIDE = to_type(
     "ccmove", "recover", "--set-aside", text="to keep it all and go on without it"
 )
 MOVES = "moves.txt"  # of a list, as `--from-file` reads it: to move again

@@ -11,7 +11,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import directory, is_there, refuse_link
 from ccmove.errors import RefusedError
-from ccmove.hints import again, look_at, run
+from ccmove.hints import again, look_at, to_type
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
 from ccmove.run import disk
 from ccmove.system import has_room, is_foreign, mount_of
@@ -124,7 +124,7 @@ def _refuse_full(parent: Path, size: int, files: int) -> None:
         room = f"not enough room for {readable_size(size)} in new files"
         raise RefusedError(
             f"{parent}: {room}",
-            run("df", "-h", parent, text="what is free"),
+            to_type("df", "-h", parent, text="what is free"),
             again("free some space, then try again"),
         )
 
@@ -155,7 +155,7 @@ def _refuse_two_file_systems(plan: Plan) -> None:
             if not target.parent.is_dir() and not any(
                 map(target.is_relative_to, coming)
             ):
-                mkdir = run("mkdir", "-p", target.parent)
+                mkdir = to_type("mkdir", "-p", target.parent)
                 raise RefusedError(f"{target.parent} does not exist", mkdir)
             coming.append(target)
         here, there = _nearest(path), _nearest(target.parent)
@@ -165,7 +165,7 @@ def _refuse_two_file_systems(plan: Plan) -> None:
             by_hand = (
                 "move the folder there yourself, then run ccmove without --move-folder"
             )
-            hint = by_hand if is_folder else run("df", path, text="see where it is")
+            hint = by_hand if is_folder else to_type("df", path, text="see where it is")
             raise RefusedError(
                 f"{path} is on a different {what} than its new place", hint
             )

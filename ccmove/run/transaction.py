@@ -20,7 +20,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint, is_there
 from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, describe
-from ccmove.hints import again, run
+from ccmove.hints import again, to_type
 from ccmove.plan.model import (
     INCOMING,
     Arrived,
@@ -202,7 +202,7 @@ def _roll_back(work: Work, error: BaseException) -> None:
     if rolled_back is None and work.has_begun:
         what = f"{layout.run} is gone, so the run could not be rolled back"
         first = f"put {layout.own} back where it was, then"
-        recover = run("ccmove", "recover", text=first)
+        recover = to_type("ccmove", "recover", text=first)
         raise UnfinishedRunError(what, recover) from error
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):

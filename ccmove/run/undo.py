@@ -15,7 +15,7 @@ from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in, sessi
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import Item, State
 from ccmove.errors import RefusedError
-from ccmove.hints import Hint, again, run
+from ccmove.hints import Hint, again, to_type
 from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.plan.placing import PathMove, in_order
@@ -67,7 +67,7 @@ def plan_undo(
     operations = undoing.placer.operations(prompts)
     if undoing.warnings and not operations:
         what = f"nothing of {manifest.id} can be undone"
-        past = run("ccmove", "backups")
+        past = to_type("ccmove", "backups")
         raise RefusedError(what, past, details=undoing.warnings)
     stays = stays_at_new([*portions, *begun])
     to_rename = folders_to_rename(layout, since)
@@ -139,7 +139,7 @@ def _refuse_user(state: State, portion: PortionBack, begun: list[Item]) -> None:
         what = f"{plural(count, 'session')} {verb} begun there since"
         raise RefusedError(
             f"{move.path} is in use again: {what}",
-            run("ccmove", "list", move.path, text="what is there"),
+            to_type("ccmove", "list", move.path, text="what is there"),
             again("to merge them all the same", merge=True),
         )
     directory = state.layout.projects / move.source
@@ -167,8 +167,8 @@ def _way_back(later: Manifest) -> Hint:
     """What takes it out of the way. An undo is not undone, the move is made again."""
     if later.kind == "undo":
         old, new = later.moves[0]
-        return run("ccmove", new, old, text="move that again first")
-    return run("ccmove", "undo", later.id, text="undo that first")
+        return to_type("ccmove", new, old, text="move that again first")
+    return to_type("ccmove", "undo", later.id, text="undo that first")
 
 
 def _runs_since(manifest: Manifest, backups: Iterable[Backup]) -> Iterator[Manifest]:

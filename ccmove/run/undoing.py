@@ -34,7 +34,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.errors import RefusedError
-from ccmove.hints import run
+from ccmove.hints import to_type
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
 from ccmove.plan.placing import (
@@ -650,7 +650,7 @@ class Undoing:
             raise RefusedError(
                 f"{rename.target} is not the folder that was renamed from "
                 f"{rename.path}",
-                run("ccmove", "backups", text="it stays; what else can be undone"),
+                to_type("ccmove", "backups", text="it stays; what else can be undone"),
             )
         self.placer.rename_folder(rename.target, rename.path)
         self.folders.append((rename.path, rename.target))

@@ -23,7 +23,7 @@ from ccmove.claude.reading import (
 )
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, State
 from ccmove.errors import NothingKnownError
-from ccmove.hints import run
+from ccmove.hints import to_type
 from ccmove.rewrite import config, index
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError, parse
@@ -255,7 +255,9 @@ class Gathering:
         missing = self._wanted.sessions - self._sessions
         if missing:
             what = f"there is no session {', '.join(sorted(missing))} there"
-            raise NothingKnownError(what, run("ccmove", "list", text="all projects"))
+            raise NothingKnownError(
+                what, to_type("ccmove", "list", text="all projects")
+            )
         if self._search.unreadable:
             lines = plural(self._search.unreadable, "line")
             why = f"{lines} that can't be read, with a path that is packed"

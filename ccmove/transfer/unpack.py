@@ -15,7 +15,7 @@ from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.retention import DAY, LINE_THAT_KEEPS, days_kept, settings_file
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
-from ccmove.hints import again, run
+from ccmove.hints import again, to_type
 from ccmove.plan.model import (
     UNPACK,
     LeftAlone,
@@ -117,7 +117,7 @@ def _refuse_another(state: State, files: Files, project: int, there: Present) ->
     raise RefusedError(
         f"{new} is another project: it has {number} of its own, and its repository is "
         f"{now}, while that of {packed.path} is {was}",
-        run("ccmove", "list", new, text="what is there"),
+        to_type("ccmove", "list", new, text="what is there"),
         again("to merge them all the same", merge=True),
     )
 

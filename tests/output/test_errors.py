@@ -13,7 +13,7 @@ from ccmove.commands.options import (
     UndoOptions,
 )
 from ccmove.errors import LinkError, system_error
-from ccmove.hints import Asked, Hint, again, ask, in_words, look_at, run
+from ccmove.hints import Asked, Hint, again, ask, in_words, look_at, to_type
 from tests.support.hints import hint_of
 
 MOVED = MoveOptions(dry_run=True, arguments=("/old", "/new"))
@@ -22,8 +22,8 @@ LISTED = ListOptions(sort="size", arguments=("old",))
 # given.
 HINTS: dict[str, tuple[Hint, Asked | None, str]] = {
     "a sentence": (Hint("just so"), MOVED, ""),
-    "a command": (run("ccmove", "list"), MOVED, "ccmove list"),
-    "quoted": (run("mv", "a b", "c", text="rename it"), MOVED, "mv 'a b' c"),
+    "a command": (to_type("ccmove", "list"), MOVED, "ccmove list"),
+    "quoted": (to_type("mv", "a b", "c", text="rename it"), MOVED, "mv 'a b' c"),
     "a look": (look_at("/x"), MOVED, "ls -ld /x"),
     "again": (again(), MOVED, "ccmove --dry-run /old /new"),
     "with more": (
@@ -60,12 +60,12 @@ HINTS: dict[str, tuple[Hint, Asked | None, str]] = {
     "nothing typed": (again("then"), None, "ccmove OLD NEW"),
     "elsewhere: a sentence": (Hint("just so"), None, ""),
     "elsewhere: ours": (
-        run("ccmove", "list"),
+        to_type("ccmove", "list"),
         None,
         "ccmove --config-dir '/my c' list",
     ),
     "elsewhere: named": (
-        run("ccmove", "--config-dir", "D"),
+        to_type("ccmove", "--config-dir", "D"),
         None,
         "ccmove --config-dir D",
     ),
@@ -74,7 +74,7 @@ HINTS: dict[str, tuple[Hint, Asked | None, str]] = {
         LISTED,
         "ccmove --config-dir '/my c' list --sort size old",
     ),
-    "elsewhere: not ours": (run("ls", "-ld", "/x"), None, "ls -ld /x"),
+    "elsewhere: not ours": (to_type("ls", "-ld", "/x"), None, "ls -ld /x"),
 }
 # Every option of every command that has some.
 IN_FULL = {
