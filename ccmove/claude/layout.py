@@ -41,13 +41,13 @@ class Layout:
     plugins = _Inside("plugins", "installed_plugins.json")
     daemon_lock = _Inside("daemon.lock")
     # All that is ccmove's.
-    own = _Inside("ccmove")
+    ccmove = _Inside("ccmove")
     lock = _Inside("ccmove", "lock")
     journal = _Inside("ccmove", "journal.json")
     backups = _Inside("ccmove", "backups")
     # What pruned backups told of whose sessions are.
     ledger = _Inside("ccmove", "ledger.json")
-    run = _Inside("ccmove", "run")  # of a run under way, which becomes its backup
+    run_dir = _Inside("ccmove", "run")  # of a run under way, which becomes its backup
     unfinished = _Inside("ccmove", "unfinished")  # runs that could not be rolled back
 
     @cached_property

@@ -98,7 +98,7 @@ def _rows(layout: Layout) -> list[BackupRow]:
     with suppress(UnfinishedRunError):  # which `ccmove doctor` tells
         manifest = read_run(layout)
         if manifest is not None:
-            amount = measured(layout.run)
+            amount = measured(layout.run_dir)
             row = BackupRow(manifest.id, state, amount.size, INTERRUPTED)
             rows.append(row)
     return rows[::-1]

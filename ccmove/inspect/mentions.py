@@ -258,7 +258,7 @@ class Search:
         olds: list[str] = []
         for path, text in texts.items():
             ends = ends_of(path, self.moved)
-            if ends.is_relative_to(self.layout.run):
+            if ends.is_relative_to(self.layout.run_dir):
                 continue  # what is set aside is part of another file by then
             if not paths.named_in(text):
                 continue  # most name none, and lines take long

@@ -199,7 +199,7 @@ class Placer:
 
     def bring_all(self, moves: Iterable[PathMove]) -> None:
         """Bring project directories to others, as if at one moment."""
-        parked = self.layout.run / "parked"
+        parked = self.layout.run_dir / "parked"
         for path, final in in_order(moves, lambda _, number: parked / str(number)):
             self.bring(path, final)
 
@@ -235,7 +235,7 @@ class Placer:
         if now is not None and not is_directory:
             self._look_at(now)
         self._drafts.pop(now or path, None)
-        backup = self.layout.run / "aside"
+        backup = self.layout.run_dir / "aside"
         number = next(self._numbers)
         aside = backup / str(number)
         self.tree.rename(path, aside)

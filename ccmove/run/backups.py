@@ -111,9 +111,9 @@ def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """Into the directory of the run under way;
     only what passes the checks of a reader.
     """
-    path = layout.run / "manifest.json"
+    path = layout.run_dir / "manifest.json"
     try:
-        fresh = _write_beside(path, to_json(manifest, layout, layout.run))
+        fresh = _write_beside(path, to_json(manifest, layout, layout.run_dir))
         if read_manifest(fresh, layout) != manifest:
             raise RefusedError(f"{fresh} does not read back as it was written")
     except (RefusedError, ValueError) as error:

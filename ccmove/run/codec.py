@@ -66,9 +66,9 @@ def _json(record: object) -> str:
 # -- a manifest
 
 
-def to_json(manifest: Manifest, layout: Layout, run: Path) -> Record:
-    """The record of a manifest that is, or will be, in the directory `run`."""
-    places = Places(Roots(layout, run), manifest)
+def to_json(manifest: Manifest, layout: Layout, run_dir: Path) -> Record:
+    """The record of a manifest that is, or will be, in the directory `run_dir`."""
+    places = Places(Roots(layout, run_dir), manifest)
     body = write(
         manifest, lambda row, name, path: places.write(path, _kinds(row, name))
     )
@@ -97,32 +97,32 @@ def _kinds(row: object, name: str) -> Kinds:
     return roots.PROJECT
 
 
-def from_json(record: object, layout: Layout, run: Path) -> Manifest:
-    """The manifest in the directory `run`; ValueError when no run of ours wrote it."""
+def from_json(record: object, layout: Layout, run_dir: Path) -> Manifest:
+    """The manifest in the directory `run_dir`; ValueError when no run of ours wrote it."""
     body = unsealed(record)
-    paths = Roots(layout, run)
+    paths = Roots(layout, run_dir)
     manifest = read(Manifest, body, paths.read)
     its_own = layout.backups / manifest.id
-    if run not in (layout.run, its_own):
+    if run_dir not in (layout.run_dir, its_own):
         raise ValueError(f"it belongs to {manifest.id}")
-    again = to_json(manifest, layout, run)
+    again = to_json(manifest, layout, run_dir)
     if _json(again) != _json(record):
         raise ValueError("it has something in it that no run writes")
-    _refuse_what_others_do(manifest, layout, run)
+    _refuse_what_others_do(manifest, layout, run_dir)
     _refuse_other_numbers(manifest)
     _refuse_another_config_file(manifest, layout)
     return manifest
 
 
-def _refuse_what_others_do(manifest: Manifest, layout: Layout, run: Path) -> None:
+def _refuse_what_others_do(manifest: Manifest, layout: Layout, run_dir: Path) -> None:
     """A history is made, and one is set aside, by no other run than these."""
     for op in manifest.operations:
-        doer = _who_alone_does(op, layout, run)
+        doer = _who_alone_does(op, layout, run_dir)
         if doer not in ("", manifest.kind):
             raise ValueError(f"no {manifest.kind} does that to {str(op.path)!r}")
 
 
-def _who_alone_does(op: Recorded, layout: Layout, run: Path) -> str:
+def _who_alone_does(op: Recorded, layout: Layout, run_dir: Path) -> str:
     """The kind of run that alone does this; "" for what any of them may do.
 
     The undo of an unpack sets a history or a config file aside that the unpack made.
@@ -132,7 +132,7 @@ def _who_alone_does(op: Recorded, layout: Layout, run: Path) -> str:
             return "unpack"
         case Rename(path=path, target=target):
             files = (layout.history, layout.real_config_file)
-            goes_aside = target.parent == run / "aside"
+            goes_aside = target.parent == run_dir / "aside"
             if path in files and goes_aside:
                 return "undo"
             if path in files or target in files:

@@ -59,20 +59,20 @@ def missing(what: str) -> UnfinishedRunError:
 
 def begin(layout: Layout, manifest: Manifest) -> None:
     """Make the directory of a run, with what names all that it will stage."""
-    run = layout.run
+    run_dir = layout.run_dir
     disk.ensure_directory(layout.backups)
-    disk.make_directory(run)
-    progress.make(run)
+    disk.make_directory(run_dir)
+    progress.make(run_dir)
     write_manifest(manifest, layout)
     journal = {"schema": SCHEMA, "id": manifest.id}
     text = json.dumps(journal)
     disk.write_new(layout.journal, [text.encode()])
     lines = os.fsencode(lines_of(manifest))
     if lines:
-        disk.write_new(run / MOVES, [lines])
+        disk.write_new(run_dir / MOVES, [lines])
     for name in PARTS:
-        disk.make_directory(run / name, flushed=False)
-    disk.flush(layout.own)
+        disk.make_directory(run_dir / name, flushed=False)
+    disk.flush(layout.ccmove)
 
 
 def begin_again(layout: Layout, manifest: Manifest) -> None:
@@ -80,11 +80,11 @@ def begin_again(layout: Layout, manifest: Manifest) -> None:
     by now.
     """
     write_manifest(manifest, layout)
-    disk.remove_file(layout.run / progress.NAME)
-    progress.make(layout.run)
+    disk.remove_file(layout.run_dir / progress.NAME)
+    progress.make(layout.run_dir)
     for name in PARTS:
-        disk.ensure_directory(layout.run / name)
-    disk.flush(layout.run)
+        disk.ensure_directory(layout.run_dir / name)
+    disk.flush(layout.run_dir)
 
 
 def lines_of(manifest: Manifest) -> str:
@@ -104,20 +104,20 @@ def lines_of(manifest: Manifest) -> str:
 
 
 def was_interrupted(layout: Layout) -> bool:
-    return is_there(layout.run) or is_there(layout.journal)
+    return is_there(layout.run_dir) or is_there(layout.journal)
 
 
 def read_run(layout: Layout) -> Manifest | None:
     """The unfinished run, None when there is none;
     UnfinishedRunError when it can't be read.
     """
-    if not is_there(layout.journal) and set(names_in(layout.run)) <= EMPTY:
+    if not is_there(layout.journal) and set(names_in(layout.run_dir)) <= EMPTY:
         return None  # there is only the beginning of a directory, or the end of one
     try:
-        return read_manifest(layout.run / "manifest.json", layout)
+        return read_manifest(layout.run_dir / "manifest.json", layout)
     except RefusedError as error:
         raise UnfinishedRunError(
-            error.message, look_at(layout.own), TO_SET_ASIDE
+            error.message, look_at(layout.ccmove), TO_SET_ASIDE
         ) from error
 
 
@@ -140,18 +140,18 @@ def sweep_up(
     if keeps_incoming:
         return None
     if manifest is not None:
-        incoming = layout.run / INCOMING
+        incoming = layout.run_dir / INCOMING
         if is_there(incoming):
             disk.remove_incoming(incoming)
-            disk.flush(layout.run)
+            disk.flush(layout.run_dir)
         disk.remove_file(layout.journal)
-    run = layout.run
-    if not set(names_in(run)) <= set(RECORDS):
+    run_dir = layout.run_dir
+    if not set(names_in(run_dir)) <= set(RECORDS):
         return set_aside(layout)
-    if is_there(run):
+    if is_there(run_dir):
         for name in RECORDS:
-            disk.remove_file(run / name, flushed=name == "manifest.json")
-        disk.remove_directory(run)
+            disk.remove_file(run_dir / name, flushed=name == "manifest.json")
+        disk.remove_directory(run_dir)
     return None
 
 
@@ -181,7 +181,7 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
         on_the_way_back = path.with_name(f"{path.name}-back")
         disk.remove_file(on_the_way_back)
     for part, pattern in FILES.items():
-        directory = layout.run / part
+        directory = layout.run_dir / part
         for name in names_in(directory):
             if re.fullmatch(pattern, name):
                 disk.remove_file(directory / name, flushed=False)
@@ -190,24 +190,24 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
 
 def flush_parts(layout: Layout) -> None:
     """Flush the directories of a run, and remove those that are empty."""
-    for part in (layout.run / name for name in PARTS):
+    for part in (layout.run_dir / name for name in PARTS):
         if names_in(part):
             disk.flush(part)
         elif is_there(part):
             disk.remove_directory(part, flushed=False)
-    disk.flush(layout.run)
+    disk.flush(layout.run_dir)
 
 
 def set_aside(layout: Layout) -> str:
     """Keep all that there is of an unfinished run together; the ID it has."""
     identifier = new_id(layout)
     with contextlib.suppress(RefusedError):
-        manifest = read_manifest(layout.run / "manifest.json", layout)
+        manifest = read_manifest(layout.run_dir / "manifest.json", layout)
         identifier = manifest.id
     disk.ensure_directory(layout.unfinished)
-    disk.ensure_directory(layout.run)
-    kept_journal = layout.run / layout.journal.name
+    disk.ensure_directory(layout.run_dir)
+    kept_journal = layout.run_dir / layout.journal.name
     if is_there(layout.journal) and not is_there(kept_journal):
         disk.rename_new(layout.journal, kept_journal)
-    disk.rename_new(layout.run, layout.unfinished / identifier)
+    disk.rename_new(layout.run_dir, layout.unfinished / identifier)
     return identifier

@@ -36,7 +36,7 @@ Waiting = Callable[[str, int, int], None]  # told once what is waited for
 @contextlib.contextmanager
 def own_lock(layout: Layout) -> Iterator[None]:
     """One ccmove at a time; RefusedError when another one is running."""
-    disk.ensure_directory(layout.own)
+    disk.ensure_directory(layout.ccmove)
     fd = disk.open_lock(layout.lock)
     try:
         if not _takes_lock(fd, layout):
@@ -67,15 +67,15 @@ def _remove_unused(layout: Layout) -> None:
     """Whoever has our lock open by now does not take it: see below. Windows removes no
     file that is open.
     """
-    left = set(names_in(layout.own))
+    left = set(names_in(layout.ccmove))
     empty = {layout.backups.name} & left  # or it is not removed
     if left - empty != {layout.lock.name}:
         return
     with contextlib.suppress(OSError):
         for name in empty:
-            disk.remove_directory(layout.own / name)
+            disk.remove_directory(layout.ccmove / name)
         disk.remove_file(layout.lock)
-        disk.remove_directory(layout.own)
+        disk.remove_directory(layout.ccmove)
         disk.remove_directory(layout.config_dir)
 
 

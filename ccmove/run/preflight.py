@@ -41,14 +41,14 @@ def refuse_foreign_state(layout: Layout) -> None:
 
     What is ours is never a link: someone else made it.
     """
-    for place in (layout.config_dir, layout.projects, layout.own):
+    for place in (layout.config_dir, layout.projects, layout.ccmove):
         _refuse_foreign(place)
     ours = (
-        layout.own,
+        layout.ccmove,
         layout.lock,
         layout.journal,
         layout.backups,
-        layout.run,
+        layout.run_dir,
         layout.unfinished,
     )
     for place in ours:
@@ -131,7 +131,7 @@ def _refuse_full(parent: Path, size: int, files: int) -> None:
 
 def _new_files(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:
     """New contents beside the files, and in the backup the texts before and after."""
-    own = layout.own
+    own = layout.ccmove
     for write in plan.writes:
         size = len(write.after)
         yield write.path, size

@@ -36,20 +36,20 @@ class Reached:
     has_begun: bool = True  # False while the record is empty
 
 
-def make(run: Path) -> None:
+def make(run_dir: Path) -> None:
     """The record of a run that begins; its name is flushed with the first manifest."""
-    disk.write_new(run / NAME, [])
+    disk.write_new(run_dir / NAME, [])
 
 
-def read(run: Path, operations: int) -> Reached:
+def read(run_dir: Path, operations: int) -> Reached:
     """How far a run of so many operations came.
 
     RefusedError when its record is gone, or is not one that a run writes.
     """
-    path = run / NAME
+    path = run_dir / NAME
     document = read_document(path)
     if document is None:
-        raise RefusedError(f"{path} is gone", look_at(run))
+        raise RefusedError(f"{path} is gone", look_at(run_dir))
     *lines, _torn = document.data.split(b"\n")
     reached = Reached(has_begun=False)
     for line in lines:
@@ -70,8 +70,8 @@ def _parsed(path: Path, line: bytes, operations: int) -> Reached:
 class Record:
     """The record of a run, open to add lines to it."""
 
-    def __init__(self, run: Path) -> None:
-        self._path = run / NAME
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / NAME
         self._fd = -1
 
     def __enter__(self) -> "Record":

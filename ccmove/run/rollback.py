@@ -94,7 +94,7 @@ def recover(
     A preview can't: what is there now is half moved, so that it would show what is not
     so.
     """
-    if not is_there(layout.own):
+    if not is_there(layout.ccmove):
         return None
     refuse_foreign_state(layout)
     # Known without a lock, so also where none can be made.
@@ -131,7 +131,7 @@ def roll_back(
         aside = sweep_up(layout, manifest, just_failed, keeps_incoming=keeps_incoming)
         if aside:
             kept = layout.unfinished / aside
-            stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
+            stayed = [line.replace(str(layout.run_dir), str(kept)) for line in stayed]
             stayed.append(f"what is left of it is in {kept}")
     except (OSError, RefusedError, StaleLookError) as error:
         # Which would say that nothing was done.
@@ -202,14 +202,14 @@ class Rollback:
         self._refuse_links()
         self._refuse_missing(operations)
         locks = client_locks(self.layout, self.manifest)
-        with Record(self.layout.run) as record:
+        with Record(self.layout.run_dir) as record:
             record.left(len(operations))
             if not operations:
                 remove_stale(locks)  # and nothing of the client's is touched
                 return []
             self._stage_history(operations)
             for name in ("aside", "parked"):  # what was there goes back the way it came
-                disk.ensure_directory(self.layout.run / name)
+                disk.ensure_directory(self.layout.run_dir / name)
             written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
             first = sum(op.is_locked for op in written)
             for number in reversed(range(first, len(operations))):
@@ -237,7 +237,7 @@ class Rollback:
         in doubt by what is there.
         """
         operations = self.manifest.operations
-        reached = progress.read(self.layout.run, len(operations))
+        reached = progress.read(self.layout.run_dir, len(operations))
         done = operations[: reached.done]
         if not reached.has_begun:
             return ()
@@ -263,9 +263,9 @@ class Rollback:
             case Rename(path, target, noted):
                 if not is_there(path) or is_respelled(path, target):
                     return True
-                if target.is_relative_to(self.layout.own):
+                if target.is_relative_to(self.layout.ccmove):
                     return is_there(target)  # nobody else makes anything there
-                if path.is_relative_to(self.layout.own) or noted == Holds(()):
+                if path.is_relative_to(self.layout.ccmove) or noted == Holds(()):
                     return False
                 return is_noted(target, noted) and not is_noted(path, noted)
 
@@ -280,9 +280,9 @@ class Rollback:
         in_doubt = rename is self._doubtful
         if not is_there(path):
             return False
-        if target.is_relative_to(self.layout.own):
+        if target.is_relative_to(self.layout.ccmove):
             return False
-        if path.is_relative_to(self.layout.own):
+        if path.is_relative_to(self.layout.ccmove):
             return True
         if in_doubt and is_directory(target) and not names_in(target):
             return False  # all that is left to do is to remove it
@@ -325,7 +325,7 @@ class Rollback:
 
     def _refuse_lost_text(self, wrote: Wrote) -> None:
         try:
-            read_saved(self.layout.run, wrote, "before")
+            read_saved(self.layout.run_dir, wrote, "before")
         except RefusedError as error:
             raise missing(error.message) from error
 
@@ -416,7 +416,7 @@ class Rollback:
     def _make_own_parents(self, path: Path) -> None:
         """Of what came out of a backup that is gone by now."""
         for parent in reversed(path.parents):
-            if parent.is_relative_to(self.layout.own):
+            if parent.is_relative_to(self.layout.ccmove):
                 disk.ensure_directory(parent)
 
     def _merge_back(
@@ -444,7 +444,7 @@ class Rollback:
 
     def _merge_directory_back(self, target: Path, path: Path, last: Set[str]) -> None:
         names = names_in(target)
-        if names or target.is_relative_to(self.layout.own):  # else it is not ours
+        if names or target.is_relative_to(self.layout.ccmove):  # else it is not ours
             disk.set_mode(path, mode_of(target))
         names.sort(key=last.__contains__)
         for name in names:
@@ -492,7 +492,7 @@ class Rollback:
             return
         directory_of_it = wrote.path.parent
         if is_there(directory_of_it):
-            before = read_saved(self.layout.run, wrote, "before")
+            before = read_saved(self.layout.run_dir, wrote, "before")
             self._write(wrote, [before], _attributes(wrote.before))
             return
         if may_come_back(self.layout, directory_of_it, self.just_failed):
@@ -502,7 +502,7 @@ class Rollback:
         path = wrote.path
         layout = self.layout
         since = self.since
-        back = document_back(layout, layout.run, since, wrote, now)
+        back = document_back(layout, layout.run_dir, since, wrote, now)
         content, named, mtime = back
         for place in named:
             what = f"{place} has changed since, so it stays"
@@ -521,7 +521,7 @@ class Rollback:
                 self._history.look_again()
                 self._replace_history(wrote, self._history)
             return
-        saved = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
+        saved = open_regular(self.layout.run_dir / "files" / f"{wrote.number}.before")
         if saved is None:
             return
         with saved as file:
@@ -542,7 +542,7 @@ class Rollback:
         """
         for wrote in operations:
             if isinstance(wrote, WroteHistory):
-                write = plan_history_back(self.layout, self.layout.run, self.since)
+                write = plan_history_back(self.layout, self.layout.run_dir, self.since)
                 if write is None:
                     return
                 staged = self._fresh(wrote)
@@ -563,7 +563,7 @@ class Rollback:
         """Beside the document that it replaces; of one that is made, in the run."""
         name = staged_name(self.manifest.id, wrote.number)
         if wrote.before is None:
-            return self.layout.run / "staged" / name
+            return self.layout.run_dir / "staged" / name
         return wrote.path.with_name(name)
 
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:

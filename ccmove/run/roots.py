@@ -44,9 +44,9 @@ _IN_PROJECTS = {INDEX: "index", ALIASES: "alias", POINTER: "alias"}
 class Roots:
     """The roots of one run: of the state, the home, or else of a disk."""
 
-    def __init__(self, layout: Layout, run: Path) -> None:
+    def __init__(self, layout: Layout, run_dir: Path) -> None:
         self._directories = {
-            "run": run,
+            "run": run_dir,
             "backup": layout.backups,
             "projects": layout.projects,
             "state": layout.config_dir,

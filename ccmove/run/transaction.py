@@ -145,7 +145,7 @@ def run_arrival(
         try:
             identifier = backups.new_id(layout)
             begin(layout, _first_manifest(layout, first, identifier))
-            receive(layout.run / INCOMING)
+            receive(layout.run_dir / INCOMING)
             for tries_left in reversed(range(TRIES)):
                 plan = make_plan()
                 preflight(layout, plan)
@@ -177,7 +177,7 @@ def attempt(
         work.stage()
         traces = work.snapshot()
         work.commit()
-        with Record(work.layout.run) as record:
+        with Record(work.layout.run_dir) as record:
             record.done(0)
             with held(client_locks(work.layout, work.manifest), work.progress):
                 work.look_again()
@@ -200,8 +200,8 @@ def _roll_back(work: Work, error: BaseException) -> None:
             layout, work.progress, just_failed=True, keeps_incoming=work.is_arrival
         )
     if rolled_back is None and work.has_begun:
-        what = f"{layout.run} is gone, so the run could not be rolled back"
-        first = f"put {layout.own} back where it was, then"
+        what = f"{layout.run_dir} is gone, so the run could not be rolled back"
+        first = f"put {layout.ccmove} back where it was, then"
         recover = to_type("ccmove", "recover", text=first)
         raise UnfinishedRunError(what, recover) from error
     if isinstance(error, OSError):
@@ -257,7 +257,7 @@ class Work:
         and read that back.
         """
         for staged in self.staged.values():
-            staged.save(self.layout.run / "files")
+            staged.save(self.layout.run_dir / "files")
             staged.stage(lambda done, total: self.progress("history", done, total))
             if isinstance(staged, StagedDocument):
                 _refuse(verify.check_write(staged.write, staged.path, full=self.full))
@@ -265,7 +265,7 @@ class Work:
     def save_notes(self) -> None:
         """Save each note that a merge moves, as it is before that."""
         for number, note in enumerate(self.plan.notes_moved):
-            record = save_note(number, note, self.layout.run / "files")
+            record = save_note(number, note, self.layout.run_dir / "files")
             self.notes_saved.append(record)
 
     def snapshot(self) -> verify.Traces:
@@ -293,7 +293,7 @@ class Work:
             else:
                 operations.append(op)
         changed = {staged.path.parent for staged in self.staged.values()}
-        changed.add(self.layout.run / "files")
+        changed.add(self.layout.run_dir / "files")
         for directory in sorted(changed):
             disk.flush(directory)
         self.manifest = replace(
@@ -361,7 +361,7 @@ class Work:
         disk.rename_new(rename.path, rename.target)
         if isinstance(rename.holds, Arrived):
             self.has_brought = True
-        is_hidden = rename.target.parent == self.layout.run / "aside"
+        is_hidden = rename.target.parent == self.layout.run_dir / "aside"
         if is_hidden and has_grown(rename.target, rename.holds):
             raise keeps_changing(rename.path)
 
@@ -373,7 +373,7 @@ class Work:
         """Part of the backup from its first moment, since the directory is not one yet;
         its name is flushed with the others.
         """
-        disk.write_new(self.layout.run / backups.REPORT, [report])
+        disk.write_new(self.layout.run_dir / backups.REPORT, [report])
 
     def finish(self) -> None:
         """The journal goes;
@@ -383,18 +383,18 @@ class Work:
         for staged in self.staged.values():
             if isinstance(staged, StagedHistory):
                 # Of the history what changed is kept, and no more.
-                second_name = layout.run / "files" / f"{staged.number}.before"
+                second_name = layout.run_dir / "files" / f"{staged.number}.before"
                 disk.remove_file(second_name, flushed=False)
-        disk.remove_incoming(layout.run / INCOMING)
+        disk.remove_incoming(layout.run_dir / INCOMING)
         flush_parts(layout)
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say
         # otherwise.
         backup = layout.backups / self.manifest.id
         with contextlib.suppress(OSError):
-            disk.rename_new(layout.run, backup)
-        if is_there(layout.run) or not is_there(layout.own):
-            raise CcmoveError(f"{layout.run} could not be renamed to a backup")
+            disk.rename_new(layout.run_dir, backup)
+        if is_there(layout.run_dir) or not is_there(layout.ccmove):
+            raise CcmoveError(f"{layout.run_dir} could not be renamed to a backup")
 
 
 def _tell_nobody(_what: str, _done: int, _total: int) -> None:
@@ -411,11 +411,11 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
         beside = op.path.with_name(name)
         match op:
             case WriteHistory():
-                made = layout.run / "staged" / name
+                made = layout.run_dir / "staged" / name
                 path = made if op.is_made else beside
                 staged[number] = StagedHistory(number, op, path)
             case Write(before=None):
-                made = layout.run / "staged" / name
+                made = layout.run_dir / "staged" / name
                 staged[number] = StagedDocument(number, op, made)
             case Write():
                 staged[number] = StagedDocument(number, op, beside)

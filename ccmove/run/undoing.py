@@ -612,7 +612,7 @@ class Undoing:
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""
         for parent in reversed(path.parents):
-            is_ours = parent.is_relative_to(self.layout.run)
+            is_ours = parent.is_relative_to(self.layout.run_dir)
             if not self.tree.has(parent) and not is_ours:
                 self.tree.make_directory(parent, 0o700)
 

@@ -38,7 +38,7 @@ class Files:
         self.tree = placer.tree
         self.incoming = incoming
         self.request = request
-        self.base = self.layout.run / INCOMING
+        self.base = self.layout.run_dir / INCOMING
         self.tree.make_room(self.base)
         self.finals = {}
         self.memories: list[tuple[Came, Path]] = []  # which are merged, and with what

@@ -149,7 +149,7 @@ class Removal:
     def _take_out(self, path: Path) -> None:
         """All of it into the backup, or of a directory what goes."""
         tree = self.tree
-        if path.is_relative_to(self.layout.own) or not tree.has(path):
+        if path.is_relative_to(self.layout.ccmove) or not tree.has(path):
             return
         files = [path]
         is_directory = tree.is_directory(path)

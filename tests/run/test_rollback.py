@@ -36,10 +36,10 @@ def test_the_first_line_comes_before_anything_is_undone(
     manifest = read_run(layout)
     assert manifest is not None
     number = len(manifest.operations)
-    before = progress.read(layout.run, number)
+    before = progress.read(layout.run_dir, number)
     assert (before.done, before.goes_back) == (number, False)
     monkeypatch.setattr(Rollback, "_undo", die)
     with pytest.raises(Killed):
         rollback.recover(layout)
-    after = progress.read(layout.run, number)
+    after = progress.read(layout.run_dir, number)
     assert (after.done, after.goes_back) == (number, True)
