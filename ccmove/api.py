@@ -27,7 +27,7 @@ from ccmove.commands import pack as packing
 from ccmove.commands import past
 from ccmove.commands import undo as undoing
 from ccmove.commands import unpack as unpacking
-from ccmove.commands.failures import as_our_own
+from ccmove.commands.failures import as_ours
 from ccmove.commands.options import (
     MoveOptions,
     PackOptions,
@@ -230,7 +230,7 @@ def _our_errors(layout: Layout | None) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        ours = as_our_own(error, layout)
+        ours = as_ours(error, layout)
         if ours is error:
             raise
         raise ours from error

@@ -15,7 +15,7 @@ from typing import TextIO
 import click
 
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.commands.failures import as_our_own
+from ccmove.commands.failures import as_ours
 from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
 from ccmove.hints import Asked, in_words, to_type
 from ccmove.report.console import Printer, Progress
@@ -132,7 +132,7 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
         try:
             answer = find_answer(app, call)
         except (Exception, KeyboardInterrupt) as error:
-            ours = as_our_own(error, call.layout)
+            ours = as_ours(error, call.layout)
             result = call.failed(ours)
             answer = call.answer(result)
         return _print(call.printer, answer)
@@ -153,10 +153,10 @@ def find_answer(app: click.Group, call: Call) -> Answer:
     except TextWanted as text:
         return text_answer(f"{text}\n")
     except click.UsageError as error:
-        raise _as_our_own(error) from None
+        raise _as_ours(error) from None
 
 
-def _as_our_own(error: click.UsageError) -> UsageError:
+def _as_ours(error: click.UsageError) -> UsageError:
     command = ["ccmove"]
     if error.ctx is not None:
         command = error.ctx.command_path.split()

@@ -15,7 +15,7 @@ from ccmove.run.journal import was_interrupted
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 
 
-def as_our_own(error: BaseException, layout: Layout | None) -> CcmoveError:
+def as_ours(error: BaseException, layout: Layout | None) -> CcmoveError:
     """What to tell of an error that ended a run on this state."""
     if isinstance(error, CcmoveError):
         return error

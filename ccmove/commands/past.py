@@ -32,7 +32,7 @@ from ccmove.run.backups import (
     read_report,
 )
 from ccmove.run.journal import read_run
-from ccmove.run.locks import own_lock
+from ccmove.run.locks import ccmove_lock
 from ccmove.run.manifest import Manifest
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
@@ -154,7 +154,7 @@ def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
     rows = _rows(layout)
     lock: AbstractContextManager[object] = nullcontext()
     if rows and not options.dry_run:
-        lock = own_lock(layout)
+        lock = ccmove_lock(layout)
     with lock:
         why = prune(layout, pruning, dry_run=options.dry_run)
     for row in rows:

@@ -19,7 +19,7 @@ from ccmove.inside import entry
 from ccmove.inside.entry import NEW_FILE, OddShapeError
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.run import disk
-from ccmove.run.locks import own_lock
+from ccmove.run.locks import ccmove_lock
 from ccmove.run.preflight import refuse_foreign_state
 
 # Beside the settings, only ever made by us and under our lock: one that is there was
@@ -109,7 +109,7 @@ def _refusing(file: Path) -> Iterator[None]:
 def _replace(layout: Layout, look: Look, after: str | None) -> None:
     """Put a text in the place of what was read; None removes the file."""
     refuse_foreign_state(layout)
-    with own_lock(layout):
+    with ccmove_lock(layout):
         if _look(layout) != look:
             raise RefusedError(f"{look.file} was changed meanwhile", again("try again"))
         if after is None:

@@ -52,7 +52,7 @@ def message_in(folder: str, session: str, config_dir: str | None) -> str | None:
     if _has_sessions(state, new, session):
         return None
     repository = linked_as(new)
-    moves = list(still_moved(_own_moves(layout)))
+    moves = list(still_moved(_our_moves(layout)))
     found = _former_path(state, new, repository, moves)
     if found is None:
         return None
@@ -164,7 +164,7 @@ def _is_outside(path: str, new: str) -> bool:
     return tail_below(os.path.realpath(path), new) is None
 
 
-def _own_moves(layout: Layout) -> Iterator[list[Move]]:
+def _our_moves(layout: Layout) -> Iterator[list[Move]]:
     """What moves of ours that were not undone brought where, the newest first.
 
     Read without the checks that come before an undo, which take longer than all else

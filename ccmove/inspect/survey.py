@@ -190,7 +190,7 @@ class Survey:
         return dict(former)
 
     @property
-    def own_moves(self) -> list[Manifest]:
+    def our_moves(self) -> list[Manifest]:
         """Our own moves that were not undone, the oldest first."""
         runs = [backup.manifest for backup in self.backups if backup.stands]
         return [run for run in runs if run is not None and run.kind == "move"]
@@ -198,7 +198,7 @@ class Survey:
     def _moved_by_us(self) -> Iterator[Former]:
         """Where our moves brought what was at a path, the newest first."""
         runs: list[list[tuple[str, str]]] = []
-        for run in reversed(self.own_moves):
+        for run in reversed(self.our_moves):
             of_projects = [(move.path, move.new_path) for move in run.projects]
             runs.append([*run.moves, *of_projects])
         for old, new in still_moved(runs):

@@ -34,7 +34,7 @@ Waiting = Callable[[str, int, int], None]  # told once what is waited for
 
 
 @contextlib.contextmanager
-def own_lock(layout: Layout) -> Iterator[None]:
+def ccmove_lock(layout: Layout) -> Iterator[None]:
     """One ccmove at a time; RefusedError when another one is running."""
     disk.ensure_directory(layout.ccmove)
     fd = disk.open_lock(layout.lock)
@@ -56,7 +56,7 @@ def first_lock(layout: Layout) -> Iterator[None]:
     brought nothing.
     """
     disk.make_directory(layout.config_dir)
-    with own_lock(layout):
+    with ccmove_lock(layout):
         try:
             yield
         finally:

@@ -56,7 +56,7 @@ from ccmove.run.journal import (
     sweep_up,
     was_interrupted,
 )
-from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
+from ccmove.run.locks import Waiting, client_locks, held, ccmove_lock, remove_stale
 from ccmove.run.manifest import (
     Content,
     Manifest,
@@ -103,7 +103,7 @@ def recover(
     if dry_run:
         what = "a run was interrupted and has to be rolled back first"
         raise UnfinishedRunError(what)
-    with own_lock(layout), termination_as_interrupt():
+    with ccmove_lock(layout), termination_as_interrupt():
         try:
             return roll_back(layout, waiting)
         except UnfinishedRunError:

@@ -39,7 +39,7 @@ from ccmove.run.journal import (
     flush_parts,
     was_interrupted,
 )
-from ccmove.run.locks import client_locks, first_lock, held, own_lock
+from ccmove.run.locks import client_locks, first_lock, held, ccmove_lock
 from ccmove.run.manifest import (
     Manifest,
     Recorded,
@@ -106,7 +106,7 @@ def run_plan(
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was
     # interrupted.
-    with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
+    with termination_as_interrupt(), contextlib.ExitStack() as ending, ccmove_lock(layout):
         rolled_back = roll_back(layout, progress)
         if plan is None or rolled_back:
             plan = planned()
@@ -139,7 +139,7 @@ def run_arrival(
     """
     refuse_foreign_state(layout)
     is_new_machine = not is_there(layout.config_dir)
-    lock = first_lock(layout) if is_new_machine else own_lock(layout)
+    lock = first_lock(layout) if is_new_machine else ccmove_lock(layout)
     with termination_as_interrupt(), contextlib.ExitStack() as ending, lock:
         rolled_back = roll_back(layout, progress)
         try:
