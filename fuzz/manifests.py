@@ -125,7 +125,7 @@ def _read_run(data: bytes) -> None:
     for path in found.replaced:
         is_history = path == LAYOUT.history
         assert is_history or any(
-            _may_rewrite(_spelled(path), place, places) for place in REWRITABLE
+            _may_rewrite(_spelled(path), form, places) for form in REWRITABLE
         )
     for path in found.staged:
         assert re.fullmatch(
@@ -312,7 +312,7 @@ def _check_operation(operation: Recorded, folders: set[str], places: set[str]) -
             assert all(map(_may_move, (operation.path, operation.target)))
         case Wrote():
             for path in (operation.path, operation.ends):
-                assert _may_rewrite(_spelled(path), operation.place, places), path
+                assert _may_rewrite(_spelled(path), operation.form, places), path
             _check_contents(operation.before, operation.after)
         case WroteHistory():
             assert operation.path == LAYOUT.history
@@ -358,13 +358,13 @@ def _is_folder(path: str, folders: set[str]) -> bool:
     )
 
 
-def _may_rewrite(path: str, place: str, places: set[str]) -> bool:
+def _may_rewrite(path: str, form: str, places: set[str]) -> bool:
     if path == f"{HOME}/.claude.json":
-        return place == "config"
-    if REWRITABLE[place].fullmatch(_inside(Path(path))):
+        return form == "config"
+    if REWRITABLE[form].fullmatch(_inside(Path(path))):
         return True
     inside = PROJECT_FILE.fullmatch(path)
     is_projects = inside is not None and any(
         f"{inside[1]}/".startswith(f"{p}/") for p in places
     )
-    return place == "other" and (is_projects or bool(DESKTOP_FILE.fullmatch(path)))
+    return form == "other" and (is_projects or bool(DESKTOP_FILE.fullmatch(path)))

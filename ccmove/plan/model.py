@@ -118,7 +118,7 @@ class Write:
 
     path: Path  # where it is replaced or made
     ends: Path  # where it is when all operations are done
-    place: str  # index, config or other: how it is counted
+    form: str  # index, config or other
     before: bytes | None
     after: bytes
     seen: Fingerprint | None = None
@@ -128,7 +128,7 @@ class Write:
     @property
     def is_locked(self) -> bool:
         """Whether the client has a lock for it: the config file, when it is there."""
-        return self.place == "config" and self.before is not None
+        return self.form == "config" and self.before is not None
 
 
 @dataclass(frozen=True, slots=True)

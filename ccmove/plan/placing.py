@@ -162,8 +162,8 @@ class Placer:
 
     def _files_made(self) -> Iterator[Write]:
         for path, draft in self._made.items():
-            place = self._place(path)
-            yield Write(path, path, place, None, draft.after, mode=draft.mode)
+            form = self._form(path)
+            yield Write(path, path, form, None, draft.after, mode=draft.mode)
 
     def writes(self) -> Iterator[Write]:
         """What all this changes in documents that are on disk."""
@@ -176,15 +176,15 @@ class Placer:
             yield Write(
                 path,
                 ends,
-                self._place(path, ends),
+                self._form(path, ends),
                 document.data,
                 draft.after,
                 document.seen,
                 mtime_ns=draft.mtime_ns,
             )
 
-    def _place(self, *paths: Path) -> str:
-        """How the document at these paths is counted; the name of an index that is
+    def _form(self, *paths: Path) -> str:
+        """What the document at these paths is; the name of an index that is
         kept beside another begins like that.
         """
         if self.layout.real_config_file in paths:

@@ -45,7 +45,7 @@ def belongings_of(plan: Plan) -> Belongings:
             notes += name_of_both(first) == MEMORY
     config = None
     for write in plan.writes:
-        if write.place == "config":
+        if write.form == "config":
             config = write
     if config is None:
         return Belongings(notes)

@@ -31,9 +31,15 @@ if TYPE_CHECKING:  # a move needs none of these
     from ccmove.inspect.where import Whereabouts
 
 SCHEMA = 1
-HISTORY = "history"  # the place of its row among the changes
+HISTORY = "history"  # the form in its row among the changes
 # Of fields that have another name in JSON:
-KEYS = {"path": "from", "new_path": "to", "size": "bytes", "command": "hint"}
+KEYS = {
+    "path": "from",
+    "new_path": "to",
+    "size": "bytes",
+    "command": "hint",
+    "form": "place",
+}
 NS = 1_000_000_000
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
 Record: TypeAlias = "Mapping[str, Json]"
@@ -85,15 +91,15 @@ def _failure(result: Result) -> Record:
     }
 
 
-def _row(row: MovedProject | Leftover) -> Record:
+def _row(row: MovedProject | Leftover | Change | ChangedHistory) -> Record:
     return {KEYS.get(name, name): value for name, value in asdict(row).items()}
 
 
 def _counts(result: Result) -> Record:
-    """How many values change, by place."""
+    """How many values change, by the form of the document."""
     values = {"index": 0, "config": 0, "other": 0}
     for change in result.changes:
-        values[change.place] += 1
+        values[change.form] += 1
     return {
         "transcripts": sum(project.transcripts for project in result.projects),
         "history": result.history.count if result.history else 0,
@@ -105,7 +111,7 @@ def _changes(result: Result) -> list[Json]:
     """Every value of a document; one row for the whole history,
     with its count and the paths.
     """
-    rows: list[Json] = [asdict(change) for change in result.changes]
+    rows: list[Json] = [_row(change) for change in result.changes]
     history = result.history
     if history is not None:
         first = history.paths[0]
@@ -338,7 +344,7 @@ def _read_changes(
     changes: list[Change] = []
     history = None
     for row in rows:
-        if get(row, "place") != HISTORY:
+        if get(row, "form") != HISTORY:
             changes.append(read(Change, row))
             continue
         history = read(ChangedHistory, row)

@@ -20,7 +20,7 @@ from ccmove.text import readable_size as size
 
 MOST_PROJECTS = 10  # before -v
 MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
-PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
+FORMS = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
     "in {} Claude still refers to the old memory folder: run /compact there once"
@@ -216,7 +216,7 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     documents: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
         documents.setdefault((change.file, change.ends), []).append(change)
-    return sorted(documents.values(), key=lambda rows: PLACES.index(rows[0].place))
+    return sorted(documents.values(), key=lambda rows: FORMS.index(rows[0].form))
 
 
 def _merged(result: Result, is_planned: bool) -> Iterator[Line]:

@@ -37,7 +37,7 @@ class Change:
 
     file: str  # where it was replaced
     ends: str  # where it is when the run is done
-    place: Annotated[str, one_of("index", "config", "other")]
+    form: Annotated[str, one_of("index", "config", "other")]
     pointer: str  # or, where it is not JSON, the place in words
     is_key: bool  # the name of the member, not its value
     before: str | None
@@ -200,10 +200,10 @@ def _projects(plan: Plan, layout: Layout) -> Iterator[MovedProject]:
 
 def _changes(plan: Plan) -> Iterator[Change]:
     for write in plan.writes:
-        file, ends, place = fspath(write.path), fspath(write.ends), write.place
+        file, ends, form = fspath(write.path), fspath(write.ends), write.form
         for row in compare(write.before, write.after):
             values = (row.is_key, row.before, row.after)
-            yield Change(file, ends, place, row.place, *values)
+            yield Change(file, ends, form, row.place, *values)
 
 
 def _history(write: WriteHistory | None) -> ChangedHistory | None:

@@ -25,7 +25,7 @@ from ccmove.run.manifest import (
 )
 from ccmove.run.roots import Kinds, Places, Roots
 
-SCHEMA = 5
+SCHEMA = 6
 DOCUMENTS = {"config": roots.CONFIG, "index": roots.INDEXES, "other": roots.OTHER}
 
 Runs = dict[str, tuple[ProjectMove, ...]]  # ID -> what that run brought where
@@ -88,8 +88,8 @@ def _kinds(row: object, name: str) -> Kinds:
             return roots.MOVED
         case Mkdir():
             return roots.MADE
-        case Wrote(place=place):
-            return DOCUMENTS[place]
+        case Wrote(form=form):
+            return DOCUMENTS[form]
         case WroteHistory():
             return roots.HISTORY
         case SavedNote():
@@ -98,7 +98,7 @@ def _kinds(row: object, name: str) -> Kinds:
 
 
 def from_json(record: object, layout: Layout, run_dir: Path) -> Manifest:
-    """The manifest in the directory `run_dir`; ValueError when no run of ours wrote it."""
+    """The manifest in this directory; ValueError when no run of ours wrote it."""
     body = unsealed(record)
     paths = Roots(layout, run_dir)
     manifest = read(Manifest, body, paths.read)
@@ -162,7 +162,7 @@ def _refuse_another_config_file(manifest: Manifest, layout: Layout) -> None:
     then = manifest.config_file
     now = config_name(layout)
     for op in manifest.operations:
-        if isinstance(op, Wrote) and op.place == "config" and then != now:
+        if isinstance(op, Wrote) and op.form == "config" and then != now:
             what = f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
             raise ValueError(what)
 

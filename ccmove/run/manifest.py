@@ -37,14 +37,14 @@ class Wrote(OneOfSeveral):
     number: Count
     path: Path  # where it was replaced or made
     ends: Path  # where it was when the run was done
-    place: Annotated[str, one_of("index", "config", "other")]
+    form: Annotated[str, one_of("index", "config", "other")]
     before: Content | None
     after: Content
 
     @property
     def is_locked(self) -> bool:
         """Whether the client has a lock for it, as for what was planned."""
-        return self.place == "config" and self.before is not None
+        return self.form == "config" and self.before is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ from ccmove.run.journal import (
     sweep_up,
     was_interrupted,
 )
-from ccmove.run.locks import Waiting, client_locks, held, ccmove_lock, remove_stale
+from ccmove.run.locks import Waiting, ccmove_lock, client_locks, held, remove_stale
 from ccmove.run.manifest import (
     Content,
     Manifest,
@@ -472,7 +472,7 @@ class Rollback:
         path = wrote.path
         if _is_as_written(path, wrote):
             disk.remove_file(path)
-        elif wrote.place == "config":
+        elif wrote.form == "config":
             _, lock = self.layout.client_locks
             with held([lock]):
                 document = read_document(path)

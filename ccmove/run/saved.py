@@ -84,11 +84,11 @@ def document_back(
     if digest == wrote.after.sha256:
         return before, [], mtime
     after = read_saved(directory, wrote, "after")
-    place: str = wrote.place
-    if place == "other" and wrote.path.suffix != ".json":
-        place = "lines"
+    form: str = wrote.form
+    if form == "other" and wrote.path.suffix != ".json":
+        form = "lines"
     text, named = taken_out(
-        place,
+        form,
         as_text(before),
         as_text(after),
         as_text(now),

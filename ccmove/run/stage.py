@@ -77,7 +77,7 @@ class StagedDocument:
         if write.before is not None:
             before = _content(write.before, os.lstat(write.path))
         after = _content(write.after)
-        return Wrote(self.number, write.path, write.ends, write.place, before, after)
+        return Wrote(self.number, write.path, write.ends, write.form, before, after)
 
 
 def _content(data: bytes, facts: os.stat_result | None = None) -> Content:

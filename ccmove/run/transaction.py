@@ -39,7 +39,7 @@ from ccmove.run.journal import (
     flush_parts,
     was_interrupted,
 )
-from ccmove.run.locks import client_locks, first_lock, held, ccmove_lock
+from ccmove.run.locks import ccmove_lock, client_locks, first_lock, held
 from ccmove.run.manifest import (
     Manifest,
     Recorded,
@@ -106,7 +106,11 @@ def run_plan(
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was
     # interrupted.
-    with termination_as_interrupt(), contextlib.ExitStack() as ending, ccmove_lock(layout):
+    with (
+        termination_as_interrupt(),
+        contextlib.ExitStack() as ending,
+        ccmove_lock(layout),
+    ):
         rolled_back = roll_back(layout, progress)
         if plan is None or rolled_back:
             plan = planned()

@@ -239,7 +239,7 @@ class Undoing:
         draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime
-        if wrote.place == "index" and not was_brought:  # entries come back to it
+        if wrote.form == "index" and not was_brought:  # entries come back to it
             self._forget(document.path, self._absent_from(document.path.parent))
         for place in named:
             what = f"{place} has changed since, so it stays"
@@ -250,7 +250,7 @@ class Undoing:
     def _is_index_of_parts(self, wrote: Wrote) -> bool:
         directory = wrote.ends.parent
         is_part = directory in self.portion_from and directory not in self.emptied
-        return is_part and wrote.place == "index"
+        return is_part and wrote.form == "index"
 
     def _has_lost_index(self, directory: Path) -> bool:
         """Whether an OLD of what is in it has lost its index since, with the entries

@@ -86,7 +86,7 @@ class Removal:
     def plan(self) -> None:
         """Documents first, as they are where they are; then files and directories."""
         for wrote in self._written:
-            if wrote.before is not None or wrote.place == "config":
+            if wrote.before is not None or wrote.form == "config":
                 self._take_change_out(wrote)
             else:
                 self._take_entries_out(wrote)
@@ -126,9 +126,9 @@ class Removal:
             document = self.state.document(path)
             if wrote.before is not None or document is None:
                 continue
-            if wrote.place == "config":
+            if wrote.form == "config":
                 continue
-            if wrote.place == "index" and self._stays_in(path.parent):
+            if wrote.form == "index" and self._stays_in(path.parent):
                 continue
             if sha256(document.data) == wrote.after.sha256:
                 paths.append(path)
@@ -199,7 +199,7 @@ class Removal:
         draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime
-        if wrote.place == "index":
+        if wrote.form == "index":
             directory = document.path.parent
             draft.text = self._with_staying(directory, draft.text, document.text)
         for place in named:

@@ -117,7 +117,7 @@ def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
     [
         *(
             ("schema", version, "version")
-            for version in (0, 1, 2, 3, 4, 6, "5", 5.5, None)
+            for version in (0, 1, 2, 3, 4, 5, 7, "6", 6.5, None)
         ),
         ("id", ID, ID),
     ],
@@ -130,7 +130,7 @@ def test_an_unknown_version_or_another_backups_manifest_is_refused(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"schema":5}', "[" * 100_000, "\udcff"]
+    "text", ["", "{", "[]", "null", '{"schema":6}', "[" * 100_000, "\udcff"]
 )
 def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> None:
     path = backup_of(moved) / "manifest.json"
