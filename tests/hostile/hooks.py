@@ -38,7 +38,7 @@ def note(record: str) -> Event:
     """Write down every call: its name, what it is about, and whether it may change
     something.
     """
-    fd = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC)
+    fd = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
 
     def write(name: str, args: tuple[object, ...]) -> None:
         call = (name, [str(arg) for arg in args], changes_something(name, args))

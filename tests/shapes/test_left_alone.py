@@ -49,7 +49,10 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
         root / "CLAUDE.md": (f"# Me\n\nsee {old.path}.\n", "1 line"),
         root / "agents" / "a.md": (f"{old.path}/x\n" * 5, "5 lines"),
         root / "hooks" / "run.sh": (f"cd '{old.path}'\n", "1 line"),
-        root / "plugins" / "blocklist.json": (f'{{"a": "{old.path}/m"}}', "setting a"),
+        root / "plugins" / "blocklist.json": (
+            stringify({"a": f"{old.path}/m"}).decode(),
+            "setting a",
+        ),
     }
     for path, (text, _) in files.items():
         written(path, text)

@@ -57,6 +57,7 @@ SHELLS = "needs bash, zsh or fish, for which completion and such quotes are"
 OPEN = "Windows does not replace a file that is open; tests/systems/test_windows.py has that"
 SLOW = "makes thousands of files or hundreds of processes, for many minutes under Wine"
 WORDS = "compares with the words for a POSIX shell, or with a picture of one"
+TOLD = "acts where a call of POSIX is looked up that renames and replaces nothing"
 BENCHMARK = "the benchmark is for Linux"
 TILDE = "a list has `~` for the home, which the shells of Windows do not know"
 PROGRAMS = (
@@ -94,6 +95,7 @@ tests/shapes/test_paths.py::test_a_path_known_only_as_it_was_typed_is_moved
 tests/shapes/test_paths.py::test_a_config_file_that_is_a_link_stays_a_link
 tests/shapes/test_shared.py::test_a_link_in_shared_memory_is_named_and_not_copied
 """,
+    TOLD: "tests/transfer/test_meddling.py",
     PROC: """
 tests/transfer/test_archive.py::test_tar_and_sha256sum_take_it
 tests/transfer/test_pack.py::test_what_a_killed_one_left_is_removed_by_the_next

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.shapes.bench import in_rule
 from tests.support.packed import handle_at, packed, written
 from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import ProjectHandle, StateBuilder
@@ -389,8 +390,9 @@ def test_between_windows_and_here(there: StateBuilder, here: StateBuilder) -> No
     assert done.exit == 0, done
     new = str(here.code / "x")
     entry = here.config()["projects"][new]
-    assert entry["allowedTools"] == [f"Read(/{new}/**)"]
-    moved = {"command": f"{new}/bin/db.exe", "args": [f"{new}/x"]}
+    assert entry["allowedTools"] == [f"Read({in_rule(new)}/**)"]
+    command = os.path.join(new, "bin", "db.exe")
+    moved = {"command": command, "args": [os.path.join(new, "x")]}
     assert entry["mcpServers"] == {"db": moved}
     assert prompts(here, "x")
     index = json.loads(handle_at(here, "x").index.read_bytes())
