@@ -50,7 +50,7 @@ ODD: tuple[Any, ...] = (
 PIECES = (
     "state", "config", "run", "backup", "home", "desktop", "nonexistent", "code", "my-app",
     "new", "srv", "other", "etc", "folder 0", STATE, HOME, "projects",
-    "ccmove", "backups", ID, OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "",
+    "ccmove", "backups", ID, OTHER_ID, "retired", "parked", "files", "0.before", "..", ".", "",
     "settings.json", "history.jsonl", "sessions-index.json", ".session-aliases", "memory", "jobs",
     "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude", ".claude/x", "/",
     "settings.local.json", "1.jsonl", "journal.json", "lock", "/etc", "/srv", "x", "\0", "\ud800",
@@ -61,8 +61,8 @@ OLD = ("/", "nonexistent", "code", "my-app")
 NEW = ("/", "nonexistent", "code", "new")
 USUAL = (
     ("config",), ("state", "history.jsonl"), ("projects", "-a"), ("projects", "-a", "1.jsonl"),
-    ("run", "aside", "0"), ("run", "parked", "0"), ("backup", ID, "aside", "0"),
-    ("backup", OTHER_ID, "aside", "0"), ("projects", "-a", "sessions-index.json"),
+    ("run", "retired", "0"), ("run", "parked", "0"), ("backup", ID, "retired", "0"),
+    ("backup", OTHER_ID, "retired", "0"), ("projects", "-a", "sessions-index.json"),
     ("projects", "-a", "memory", "MEMORY.md"), ("projects", "-a", ".session-aliases"),
     ("state", "jobs", "1", "state.json"), ("state", "plugins", "installed_plugins.json"),
     ("state", "settings.json"), ("state", "ccmove", "journal.json"), OLD, NEW,
@@ -260,7 +260,7 @@ def _path(source: Source) -> list[str]:
 # -- what may be in a manifest that is believed ----------------------------------------------------
 
 _ANY_ID = r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}"
-KEPT = rf"ccmove/(?:run|backups/{_ANY_ID})/(?:aside|parked)/.+"
+KEPT = rf"ccmove/(?:run|backups/{_ANY_ID})/(?:retired|parked)/.+"
 BESIDE = r"(?: \(from [^/]+\))?"  # of one that is kept beside another
 NOTE = rf"projects/[^/]+/memory{BESIDE}/.+"
 MOVABLE = re.compile(rf"projects/.+|{KEPT}", re.DOTALL)

@@ -451,8 +451,8 @@ def _index(directory: Directory) -> Iterator[Finding]:
         wrong = (f"not valid JSON ({error})",)
     if wrong:
         file = str(directory.path / INDEX)
-        aside = command_line(["mv", "-n", file, f"{file}.old"])
-        yield Finding("index", file, plural(len(wrong), "outdated value"), aside, wrong)
+        fix = command_line(["mv", "-n", file, f"{file}.old"])
+        yield Finding("index", file, plural(len(wrong), "outdated value"), fix, wrong)
 
 
 def _wrong(index: object, directory: Directory) -> Iterator[str]:

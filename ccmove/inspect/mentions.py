@@ -259,7 +259,7 @@ class Search:
         for path, text in texts.items():
             ends = ends_of(path, self.moved)
             if ends.is_relative_to(self.layout.run_dir):
-                continue  # what is set aside is part of another file by then
+                continue  # what is retired is part of another file by then
             if not paths.named_in(text):
                 continue  # most name none, and lines take long
             for line in text.split("\n"):

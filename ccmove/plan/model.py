@@ -27,7 +27,7 @@ from ccmove.plan.records import (
 from ccmove.rewrite.history import Rule, Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
 
-# begins the name of a project folder that steps aside for another
+# begins the name of a project folder that makes room for another
 PARKED = ".ccmove-parked-"
 # how the options of an unpack begin, and those of its undo
 UNPACK = ("unpack",)

@@ -1,10 +1,10 @@
 """Put things where they belong, merging with what is already there.
 
 Directories are merged. The index, the aliases and MEMORY.md are joined. Of two
-identical files one is set aside in the backup, and so is one that is the beginning of
+identical files one is retired to the backup, and so is one that is the beginning of
 the other; two different ones both stay, the moved one under a name of its own. Only a
 session that went on in two files is refused. Everything happens by renaming: a
-directory that was emptied is set aside as well, so that it can come back as the very
+directory that was emptied is retired as well, so that it can come back as the very
 same one.
 """
 
@@ -70,7 +70,7 @@ class Placer:
     seen: dict[Path, Fingerprint] = field(default_factory=dict)
     _drafts: dict[Path, Draft] = field(default_factory=dict)  # by where each is now
     _made: dict[Path, Draft] = field(default_factory=dict)  # by where each will be
-    _numbers: Iterator[int] = field(default_factory=count)  # of what is set aside
+    _numbers: Iterator[int] = field(default_factory=count)  # of what is retired
 
     def __post_init__(self) -> None:
         self.layout = self.state.layout
@@ -134,7 +134,7 @@ class Placer:
         it gets the rest.
         """
         if self._is_empty(file):
-            self.set_aside(file)
+            self.retire(file)
         there = self.draft_at(file) if self.tree.has(file) else None
         if there is None:
             return False
@@ -217,7 +217,7 @@ class Placer:
         if self._are_directories(path, final):
             for name in tree.names(path):
                 self.bring(path / name, final / name)
-            self.set_aside(path)
+            self.retire(path)
             return
         if final.parent == self.projects:
             what = f"{final} is not a directory"
@@ -228,18 +228,18 @@ class Placer:
     def _are_directories(self, path: Path, final: Path) -> bool:
         return self.tree.is_directory(path) and self.tree.is_directory(final)
 
-    def set_aside(self, path: Path) -> Path:
+    def retire(self, path: Path) -> Path:
         """Into the backup with it, as it is; where it is kept."""
         now = self.tree.now(path)
         is_directory = self.tree.is_directory(path)
         if now is not None and not is_directory:
             self._look_at(now)
         self._drafts.pop(now or path, None)
-        backup = self.layout.run_dir / "aside"
+        backup = self.layout.run_dir / "retired"
         number = next(self._numbers)
-        aside = backup / str(number)
-        self.tree.rename(path, aside)
-        return aside
+        retired = backup / str(number)
+        self.tree.rename(path, retired)
+        return retired
 
     def _look_at(self, file: Path) -> None:
         """What is decided from this file holds only as long as it stays as it is; to be
@@ -286,16 +286,16 @@ class Placer:
         if self._is_joined(final):
             ours = self.draft_at(path)
             if ours is not None and self._add_lacking(ours.text, final):
-                self.set_aside(path)
+                self.retire(path)
                 return True
         moved = self._relation(path, final)
         if moved is Relation.DIFFERENT:
             return False
         if moved is Relation.LONGER:
-            self.set_aside(final)
+            self.retire(final)
             self.tree.rename(path, final)
         else:
-            self.set_aside(path)
+            self.retire(path)
         return True
 
     def _relation(self, path: Path, final: Path) -> Relation:
@@ -407,7 +407,7 @@ def in_order(
 ) -> Iterator[PathMove]:
     """The renames that do all of them: a chain, a swap, or one inside another.
 
-    In a swap one steps aside for a while, to where `parked` says.
+    In a swap one is parked for a while, where `parked` says.
     """
     waiting = list(moves)
     numbers = count()
@@ -421,9 +421,9 @@ def in_order(
         around = _around(waiting)
         first = next(move for move in waiting if move[0] not in around)
         path, target = first
-        aside = parked(path, next(numbers))
-        yield path, aside
-        waiting[waiting.index(first)] = (aside, target)
+        space = parked(path, next(numbers))
+        yield path, space
+        waiting[waiting.index(first)] = (space, target)
 
 
 def _ready(waiting: list[PathMove]) -> dict[PathMove, None]:

@@ -293,8 +293,8 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
 def moved_notes(
     placer: Placer, portions: Iterable[Portion], projects: Iterable[ProjectMove]
 ) -> Iterator[MovedNote]:
-    """Every note that comes to a directory with others, as it is now; not what is set
-    aside, or saved as a document.
+    """Every note that comes to a directory with others, as it is now; not what is
+    retired, or saved as a document.
     """
     merging = {move.target for move in projects if move.kind != "rename"}
     moved = placer.tree.moved()

@@ -2,7 +2,7 @@
 sessions are whose.
 
 `backups/<ID>/manifest.json` says what a run changed, `files/` holds the documents
-before and after and the notes that a merge moved, `aside/` what became one with
+before and after and the notes that a merge moved, `retired/` what became one with
 something live, and what an undo took out that was unpacked. `unfinished/<ID>` is a run
 that could not be rolled back and was set aside: never pruned. `ledger.json` keeps of
 pruned backups what they told of whose sessions are, and the newest ID.
@@ -78,8 +78,8 @@ def newest_id(layout: Layout) -> str:
 
 def _newest_of(layout: Layout, pruned: Iterable[str]) -> str:
     kept = backup_ids(layout.backups)
-    aside = backup_ids(layout.unfinished)
-    return max((*kept, *aside, *pruned), default="")
+    unfinished = backup_ids(layout.unfinished)
+    return max((*kept, *unfinished, *pruned), default="")
 
 
 def find_id(layout: Layout, part: str) -> str:

@@ -115,7 +115,7 @@ def from_json(record: object, layout: Layout, run_dir: Path) -> Manifest:
 
 
 def _refuse_what_others_do(manifest: Manifest, layout: Layout, run_dir: Path) -> None:
-    """A history is made, and one is set aside, by no other run than these."""
+    """A history is made, and one is retired, by no other run than these."""
     for op in manifest.operations:
         doer = _who_alone_does(op, layout, run_dir)
         if doer not in ("", manifest.kind):
@@ -125,15 +125,15 @@ def _refuse_what_others_do(manifest: Manifest, layout: Layout, run_dir: Path) ->
 def _who_alone_does(op: Recorded, layout: Layout, run_dir: Path) -> str:
     """The kind of run that alone does this; "" for what any of them may do.
 
-    The undo of an unpack sets a history or a config file aside that the unpack made.
+    The undo of an unpack retires a history or a config file that the unpack made.
     """
     match op:
         case WroteHistory(before=None) | Mkdir(path=layout.projects):
             return "unpack"
         case Rename(path=path, target=target):
             files = (layout.history, layout.real_config_file)
-            goes_aside = target.parent == run_dir / "aside"
-            if path in files and goes_aside:
+            is_retired = target.parent == run_dir / "retired"
+            if path in files and is_retired:
                 return "undo"
             if path in files or target in files:
                 return "nobody"

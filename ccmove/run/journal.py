@@ -2,7 +2,7 @@
 aside.
 
 `ccmove/run/` has the manifest of the run, the record of its progress, the saved files,
-what is parked or set aside, and what came in an archive. The manifest first names only
+what is parked or retired, and what came in an archive. The manifest first names only
 what will be staged and, from the commit point on, everything that the run does. When
 the run is done this directory becomes `ccmove/backups/<ID>`, and that rename is the
 mark of completion: a run is unfinished as long as it is there. `ccmove/journal.json` is
@@ -32,7 +32,7 @@ TO_SET_ASIDE = to_type(
     "ccmove", "recover", "--set-aside", text="to keep it all and go on without it"
 )
 MOVES = "moves.txt"  # of a list, as `--from-file` reads it: to move again
-PARTS = ("files", "staged", "aside", "parked")  # directories of a run
+PARTS = ("files", "staged", "retired", "parked")  # directories of a run
 # What a run itself puts into two of them.
 FILES = {
     "files": r"[0-9]+\.(before|after|changes|note)",

@@ -45,7 +45,7 @@ def is_swept(path: Path) -> bool:
 
 
 def has_grown(path: Path, noted: Noted) -> bool:
-    """Whether something came to what is, or was, set aside in a backup.
+    """Whether something came to what is, or was, retired to a backup.
 
     That is not to be hidden there. Where transcripts were noted the other files were
     not, so that nothing can be said.

@@ -128,9 +128,11 @@ def roll_back(
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
             stayed = Rollback(layout, manifest, just_failed=just_failed).run(waiting)
-        aside = sweep_up(layout, manifest, just_failed, keeps_incoming=keeps_incoming)
-        if aside:
-            kept = layout.unfinished / aside
+        identifier = sweep_up(
+            layout, manifest, just_failed, keeps_incoming=keeps_incoming
+        )
+        if identifier:
+            kept = layout.unfinished / identifier
             stayed = [line.replace(str(layout.run_dir), str(kept)) for line in stayed]
             stayed.append(f"what is left of it is in {kept}")
     except (OSError, RefusedError, StaleLookError) as error:
@@ -208,7 +210,10 @@ class Rollback:
                 remove_stale(locks)  # and nothing of the client's is touched
                 return []
             self._stage_history(operations)
-            for name in ("aside", "parked"):  # what was there goes back the way it came
+            for name in (
+                "retired",
+                "parked",
+            ):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run_dir / name)
             written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
             first = sum(op.is_locked for op in written)

@@ -147,9 +147,9 @@ def _kind_in_project(names: list[str]) -> str:
 
 
 def _kind_in_run(names: list[str]) -> str:
-    """What is parked or set aside may be anything."""
+    """What is parked or retired may be anything."""
     match names:
-        case ["aside" | "parked", _, *_]:
+        case ["retired" | "parked", _, *_]:
             return "kept"
         case [model.INCOMING, _, *_]:
             return "incoming"

@@ -41,12 +41,12 @@ class Since:
     def brought(self) -> dict[str, ProjectMove]:
         """Session -> the move that brought it.
 
-        Not one that left NEW since, nor one whose transcript was set aside on the way:
+        Not one that left NEW since, nor one whose transcript was retired on the way:
         NEW had it, too.
         """
-        aside: set[tuple[str, str]] = set()
-        for path in self._set_aside():
-            aside.add((path.parent.name, path.name))
+        retired: set[tuple[str, str]] = set()
+        for path in self._retired():
+            retired.add((path.parent.name, path.name))
         sessions: dict[str, ProjectMove] = {}
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
@@ -54,17 +54,17 @@ class Since:
                 if session in self.elsewhere or session in self.followed:
                     continue
                 transcript = f"{session}.jsonl"
-                if (move.source, transcript) in aside:
+                if (move.source, transcript) in retired:
                     continue
                 sessions[session] = move
         return sessions
 
-    def _set_aside(self) -> Iterator[Path]:
+    def _retired(self) -> Iterator[Path]:
         """Where things were that the run put into its backup."""
         for operation in self.manifest.operations:
             if not isinstance(operation, Rename):
                 continue
-            if operation.target.parent.name == "aside":
+            if operation.target.parent.name == "retired":
                 yield operation.path
 
     @cached_property

@@ -365,7 +365,7 @@ class Work:
         disk.rename_new(rename.path, rename.target)
         if isinstance(rename.holds, Arrived):
             self.has_brought = True
-        is_hidden = rename.target.parent == self.layout.run_dir / "aside"
+        is_hidden = rename.target.parent == self.layout.run_dir / "retired"
         if is_hidden and has_grown(rename.target, rename.holds):
             raise keeps_changing(rename.path)
 

@@ -235,7 +235,7 @@ def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
             moves.append((new, old))
     able = _with_room(moves)
     made: set[Path] = set()  # what is there by then
-    for folder, target in in_order(able, _aside):
+    for folder, target in in_order(able, _parking_space):
         above = target.parent
         if above not in made and not above.is_dir():
             what = f"is gone; {target} was in it"
@@ -260,12 +260,12 @@ def _with_room(moves: list[PathMove]) -> list[PathMove]:
     return able if len(able) == len(moves) else _with_room(able)
 
 
-def _aside(folder: Path, _: int) -> Path:
-    """A free name beside it, for a while: folders have changed places."""
-    aside = folder
-    while os.path.lexists(aside):
-        aside = aside.with_name(f"{aside.name}-aside")
-    return aside
+def _parking_space(folder: Path, _: int) -> Path:
+    """A free name beside it, for a while: folders have been swapped."""
+    space = folder
+    while os.path.lexists(space):
+        space = space.with_name(f"{space.name}-parked")
+    return space
 
 
 def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:

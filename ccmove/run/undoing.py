@@ -5,7 +5,7 @@ that NEW had, and some that came since. `run.returning` has told them apart, so 
 there is a portion for each project that came here:
 
 1. Every document that the run wrote loses its change: config file, plugins, MEMORY.md.
-2. Directories that were emptied, and set aside for that, come out of the backup.
+2. Directories that were emptied, and retired for that, come out of the backup.
 3. A directory that came whole, and of which nothing stays, is renamed back. Of any
    other the sessions of its portions go one by one, with their entries of the index,
    then the notes that came with them.
@@ -148,10 +148,10 @@ class Undoing:
         return [op for op in self.manifest.operations if isinstance(op, Rename)]
 
     @cached_property
-    def _set_aside(self) -> dict[Path, Path]:
-        """Where things were that the run set aside -> where they are kept."""
-        aside = self.directory / "aside"
-        renames = [op for op in self._renames if op.target.parent == aside]
+    def _retired(self) -> dict[Path, Path]:
+        """Where things were that the run retired -> where they are kept."""
+        retired = self.directory / "retired"
+        renames = [op for op in self._renames if op.target.parent == retired]
         return {op.path: op.target for op in renames}
 
     @cached_property
@@ -275,7 +275,7 @@ class Undoing:
             return
         original = self._place_at_old(copy)
         if original is None or self.tree.has(original):
-            self.placer.set_aside(copy)
+            self.placer.retire(copy)
         else:
             self._make_parents(original)
             self.placer.bring(copy, original)
@@ -308,7 +308,7 @@ class Undoing:
         if goes_back:
             self.staying_lines[wrote.ends] = since
             return
-        original = self._set_aside.get(portion.target / MEMORY / MEMORY_FILE)
+        original = self._retired.get(portion.target / MEMORY / MEMORY_FILE)
         if original is not None and is_there(original):
             there = self.placer.draft(original)
             there.text = appended(there.text, since)
@@ -356,10 +356,10 @@ class Undoing:
         except NotJsonError:
             return
         if all_leave and self._made(file):
-            self.placer.set_aside(file)
+            self.placer.retire(file)
 
     def _bring_entries(self, leaving: index.Entries, portion: PortionBack) -> None:
-        """To OLD's own index, if that was set aside, else to one that is there."""
+        """To OLD's own index, if that was retired, else to one that is there."""
         final = portion.target / INDEX
         self._bring_out_index(final, {session for session, _ in leaving})
         made = index.made(leaving, portion.move.path)
@@ -367,8 +367,8 @@ class Undoing:
         self.placer.add(made, portion.source / INDEX, final, 0o600)
 
     def _bring_out_index(self, final: Path, coming: set[str]) -> None:
-        """An index that was set aside, without entries of these and of absent ones."""
-        kept = self._set_aside.get(final)
+        """An index that was retired, without entries of these and of absent ones."""
+        kept = self._retired.get(final)
         if kept is not None and not self.tree.has(final):
             self._forget(kept, coming | self.absent)
             self.placer.bring(kept, final)
@@ -581,11 +581,11 @@ class Undoing:
             if name != INDEX and self._is_still_there(note):
                 self._bring_note_back(note, portion.target / name)
 
-    # -- what was set aside, and what was made
+    # -- what was retired, and what was made
 
     def _bring_out_directories(self) -> None:
         """Empty ones that were there before the run are again, the outer first."""
-        for path, kept in reversed(self._set_aside.items()):
+        for path, kept in reversed(self._retired.items()):
             if self.tree.has(kept) and self.tree.is_directory(kept):
                 self._bring_out(kept, path)
 
@@ -593,7 +593,7 @@ class Undoing:
         """What became one with something at NEW. An index joins the one that is there
         by now, without sessions that left or were deleted.
         """
-        for path, kept in reversed(self._set_aside.items()):
+        for path, kept in reversed(self._retired.items()):
             if not self.tree.has(kept):
                 continue
             if path.name == INDEX:
@@ -620,15 +620,15 @@ class Undoing:
         """Directories that the run made go if they are empty again."""
         for operation in reversed(self.manifest.operations):
             if isinstance(operation, Mkdir) and self.tree.is_directory(operation.path):
-                self._set_aside_if_empty(operation.path)
+                self._retire_if_empty(operation.path)
 
-    def _set_aside_if_empty(self, directory: Path) -> None:
+    def _retire_if_empty(self, directory: Path) -> None:
         """An empty directory in it is nothing."""
         for name in self.tree.names(directory):
             if self.tree.is_directory(directory / name):
-                self._set_aside_if_empty(directory / name)
+                self._retire_if_empty(directory / name)
         if not self.tree.names(directory):
-            self.placer.set_aside(directory)
+            self.placer.retire(directory)
 
     # -- project folders
 

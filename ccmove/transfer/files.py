@@ -201,7 +201,7 @@ class Files:
         if not is_file(here):
             return None
         self.placer.seen[here] = self._seen[here]
-        self.placer.set_aside(here)
+        self.placer.retire(here)
         return here
 
     def _fate_of_plan(self, part: Part) -> Fate:

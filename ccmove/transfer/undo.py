@@ -96,7 +96,7 @@ class Removal:
         for operation in reversed(self._operations):
             match operation:
                 case Mkdir(path) if path != self.layout.projects:
-                    self._set_aside_if_empty(path)
+                    self._retire_if_empty(path)
 
     @cached_property
     def _written(self) -> list[Wrote]:
@@ -156,20 +156,20 @@ class Removal:
         if is_directory:
             files = [path / name for name in tree.files_below(path)]
         if files and all(map(self._goes, files)):
-            self.placer.set_aside(path)
+            self.placer.retire(path)
         elif is_directory:
             for name in tree.names(path):
                 self._take_out(path / name)
-            self._set_aside_if_empty(path)
+            self._retire_if_empty(path)
 
     def _goes(self, file: Path) -> bool:
         return file in self.going or file in self._made
 
-    def _set_aside_if_empty(self, path: Path) -> None:
+    def _retire_if_empty(self, path: Path) -> None:
         if not self.tree.has(path) or not self.tree.is_directory(path):
             return
         if not self.tree.names(path):
-            self.placer.set_aside(path)
+            self.placer.retire(path)
 
     def _bring_former_versions(self) -> None:
         """What the run replaced comes back where that is free again."""
@@ -178,8 +178,8 @@ class Removal:
                 continue
             path = operation.path
             target = operation.target
-            kept = self.directory / "aside" / target.name
-            if target.parent.name != "aside" or not self.tree.has(kept):
+            kept = self.directory / "retired" / target.name
+            if target.parent.name != "retired" or not self.tree.has(kept):
                 continue
             if not self.tree.has(path):
                 self.tree.rename(kept, path)

@@ -441,15 +441,15 @@ OUTSIDE: dict[str, object] = {
     "the config file": CONFIG,
     "our lock": ["state", "ccmove", "lock"],
     "our journal": ["state", "ccmove", "journal.json"],
-    "this run from the state": ["state", "ccmove", "run", "aside", "0"],
+    "this run from the state": ["state", "ccmove", "run", "retired", "0"],
     "a manifest": ["backup", ID, "manifest.json"],
     "this manifest": ["run", "manifest.json"],
     "what was saved": ["run", "files", "0.before"],
     "what is staged": ["run", "staged", "x"],
     "all backups": ["backup"],
     "a backup": ["backup", ID],
-    "a backup without an ID": ["backup", "x", "aside", "0"],
-    "all that is set aside": ["run", "aside"],
+    "a backup without an ID": ["backup", "x", "retired", "0"],
+    "all that is retired": ["run", "retired"],
     "a plugin": ["state", "plugins", "x"],
     "the desktop app": ["desktop"],
     "a file of the desktop app": ["desktop", "x.json"],
@@ -537,12 +537,12 @@ TRAPS: dict[str, Change] = {
 # What differs from a trap in one thing alone, and is what a run does.
 NO_TRAPS: dict[str, Change] = {
     "as it was written": lambda _: None,
-    "rename in the projects": rename(IN_PROJECTS, ["run", "aside", "0"]),
+    "rename in the projects": rename(IN_PROJECTS, ["run", "retired", "0"]),
     "make a directory": also("Mkdir", path=IN_PROJECTS, mode=0o700),
-    "set a history aside that came in": in_an_undo(
-        rename(HISTORY, ["run", "aside", "0"])
+    "retire a history that came in": in_an_undo(
+        rename(HISTORY, ["run", "retired", "0"])
     ),
-    "rename out of a backup": rename(["backup", ID, "aside", "0"], IN_PROJECTS),
+    "rename out of a backup": rename(["backup", ID, "retired", "0"], IN_PROJECTS),
     "rename a folder": folders(rename(ETC_X, ETC_Y, FOLDER)),
     "park a folder": folders(rename(ETC_X, ["/", "etc", ".ccmove-parked-0"], FOLDER)),
     "settings of a folder": folders(as_file([*ETC_X, ".mcp.json"], "other")),

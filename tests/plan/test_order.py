@@ -13,7 +13,7 @@ ORDERS = {
     "two come to one": ("a>c b>c", "a>c b>c"),
     "a chain begins at its end": ("a>b b>c", "b>c a>b"),
     "a longer chain": ("a>b b>c c>d", "c>d b>c a>b"),
-    "in a swap one steps aside": ("a>b b>a", "a>~1 b>a ~1>b"),
+    "in a swap one is parked": ("a>b b>a", "a>~1 b>a ~1>b"),
     "in a circle, too": ("a>b b>c c>a", "a>~1 c>a b>c ~1>b"),
     "two swaps": ("a>b b>a c>d d>c", "a>~1 b>a ~1>b c>~2 d>c ~2>d"),
     "what is inside leaves first": ("a>b a/x>y", "a/x>y a>b"),

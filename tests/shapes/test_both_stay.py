@@ -300,7 +300,7 @@ def test_a_transcript_is_only_renamed_and_the_shorter_one_is_in_the_backup(
     live = directory_of(bench.state, new) / name
     assert live.stat().st_ino == inodes[longer]
     backup = seams.backups(bench.state) / moved["backup"]
-    kept = [path.stat().st_ino for path in (backup / "aside").iterdir()]
+    kept = [path.stat().st_ino for path in (backup / "retired").iterdir()]
     assert inodes["old" if longer == "new" else "new"] in kept
     bench.restore()
     assert {key: path.stat().st_ino for key, path in files.items()} == inodes
