@@ -41,7 +41,7 @@ class Answer:
 
     show: Callable[[Printer], None]
     exit_code: int = 0
-    is_run: bool = False  # that is finished, whatever becomes of the answer
+    is_done: bool = False  # a run is finished, whatever becomes of the answer
 
 
 def text_answer(text: str) -> Answer:
@@ -101,8 +101,8 @@ class Call:
         """The result of a run; first what was done about an interrupted one."""
         rolled_back = self.rolled_back or result.rolled_back
         result = replace(result, rolled_back=rolled_back)
-        is_run = result.backup is not None
-        return Answer(partial(show_result, result), result.exit_code, is_run)
+        is_done = result.backup is not None
+        return Answer(partial(show_result, result), result.exit_code, is_done)
 
     def failed(self, error: CcmoveError) -> Result:
         """The result of a run that ended with this error."""
@@ -169,7 +169,7 @@ def _print(printer: Printer, answer: Answer) -> int:
     """Show it; that nobody can or wants to read it does not undo a run."""
     # While the result of a finished run is printed, Ctrl-C must not make us say
     # otherwise.
-    quietly = interrupts_ignored() if answer.is_run else contextlib.nullcontext()
+    quietly = interrupts_ignored() if answer.is_done else contextlib.nullcontext()
     try:
         with quietly:
             answer.show(printer)
@@ -181,13 +181,13 @@ def _print(printer: Printer, answer: Answer) -> int:
         if error.errno in (errno.EPIPE, errno.EINVAL):
             return answer.exit_code
         message = f"the output could not be written: {error.strerror}"
-        if answer.is_run:  # and stays done
+        if answer.is_done:  # and stays done
             message += f"; the run itself was done: {printer.typed('backups')}"
         try:
             printer.err.write(f"ccmove: {printable(message)}\n")
         except OSError:
             give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
-        if not answer.is_run:
+        if not answer.is_done:
             return answer.exit_code or 1
     return answer.exit_code
 

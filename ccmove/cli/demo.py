@@ -111,9 +111,9 @@ def sample_home() -> Iterator[Path]:
     environment = dict(os.environ)
     with (
         termination_as_interrupt(),
-        tempfile.TemporaryDirectory(prefix="ccmove-demo-") as place,
+        tempfile.TemporaryDirectory(prefix="ccmove-demo-") as directory,
     ):
-        home = Path(os.path.realpath(place))
+        home = Path(os.path.realpath(directory))
         os.environ.pop("CLAUDE_CONFIG_DIR", None)
         os.environ.update(HOME=str(home), USERPROFILE=str(home))
         try:

@@ -203,10 +203,10 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     question = f"{number}{finding.subject} is gone ({most}). Where is it now?"
     screen.lines([[("bold", question)]])
     answers = dict(LETTERS)
-    for place, candidate in enumerate(finding.candidates, 1):
-        lines = candidate_lines(candidate, f"  {place}  ")
+    for choice, candidate in enumerate(finding.candidates, 1):
+        lines = candidate_lines(candidate, f"  {choice}  ")
         screen.lines(lines)
-        answers[str(place)] = candidate.path
+        answers[str(choice)] = candidate.path
 
     if finding.best is not None:
         answers["y"] = answers["1"]

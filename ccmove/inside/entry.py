@@ -77,7 +77,7 @@ def has_entry(text: str) -> bool:
     return any(map(_is_ours, _groups(text)))
 
 
-def runs_hook(text: str) -> bool:
+def has_hook(text: str) -> bool:
     """Whether anything in it runs `ccmove hook`, however that is written."""
     for group in _groups(text):
         for hook in group.value[HOOKS]:
@@ -90,7 +90,7 @@ def refuse_others(text: str) -> None:
     """OddShapeError where another entry than ours runs the hook: it is not ours to take
     out.
     """
-    if runs_hook(text):
+    if has_hook(text):
         raise OddShapeError("it runs `ccmove hook` in an entry of another form")
 
 

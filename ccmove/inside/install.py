@@ -43,7 +43,7 @@ def install(layout: Layout) -> HookSetting:
     look = _look(layout)
     with _refusing(look.file):
         plugins = entry.enabled_plugins(look.text)
-        is_there = entry.runs_hook(look.text)
+        is_there = entry.has_hook(look.text)
         after = look.text
         if not is_there:
             after = entry.with_entry(look.text)

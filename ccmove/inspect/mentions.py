@@ -203,8 +203,8 @@ class Search:
         """
         root = self.layout.config_dir
         rewritten: set[Path] = set()
-        for kind in PLACES:
-            rewritten.update(kind.files(self.layout))
+        for place in PLACES:
+            rewritten.update(place.files(self.layout))
         number = 0
         for name in names_in(root):
             if name in PASSED_OVER:
@@ -322,9 +322,9 @@ class Search:
     def _sources_of_daemon(self) -> Iterator[Source]:
         """The background daemon's own, most of which is rewritten unless it runs."""
         files = [self.layout.config_dir / "daemon" / "roster.json"]
-        for kind in PLACES:
-            if kind.of_daemon:
-                files += kind.files(self.layout)
+        for place in PLACES:
+            if place.of_daemon:
+                files += place.files(self.layout)
         is_running = daemon_is_running(self.layout)
         for path in files:
             if is_running:

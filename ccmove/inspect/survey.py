@@ -103,7 +103,7 @@ class Project:
 
     @property
     def kept_in_words(self) -> list[str]:
-        return [plural(number, place) for place, number in self.kept.items()]
+        return [plural(number, what) for what, number in self.kept.items()]
 
 
 class Survey:
@@ -288,7 +288,7 @@ class Survey:
             last_used=max(uses, default=0) or None,
             last_session=max(times, default=None),
             deleted_soon=number_deleted_soon(times, self.days_kept),
-            kept={place: number for place, number in kept.items() if number},
+            kept={what: number for what, number in kept.items() if number},
         )
 
 

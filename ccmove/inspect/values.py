@@ -108,8 +108,8 @@ def _described(names: Sequence[str], text: str) -> str:
 
 def _of_server(names: Sequence[str]) -> str:
     """Such as `MCP server db, env DB`."""
-    place = names.index(SERVERS)
-    server, *members = names[place + 1 :]
+    position = names.index(SERVERS)
+    server, *members = names[position + 1 :]
     words = f"{MCP_SERVER} {server}"
     if members:
         words += f", {' '.join(_without_numbers(members))}"

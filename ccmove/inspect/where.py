@@ -159,9 +159,10 @@ def _config_entry(state: State, path: str, checkout: str) -> tuple[str, bool]:
 
 def _memory(layout: Layout, directory: Path, checkout: str) -> Path | None:
     """The memory that Claude Code reads there, if there is one."""
-    for place in (layout.projects / encode(checkout), directory):
-        if (place / MEMORY).is_dir():
-            return place / MEMORY
+    for holder in (layout.projects / encode(checkout), directory):
+        memory = holder / MEMORY
+        if memory.is_dir():
+            return memory
     return None
 
 
@@ -171,15 +172,15 @@ def _former(path: str, runs: list[list[Move]]) -> Iterator[str]:
     Going back in time: what a run brought was at its old path before, and what left a
     path was no longer there.
     """
-    places = {path}
+    paths = {path}
     told = {path}
     for pairs in reversed(runs):
         came, left = set(), set()
         for old, new in pairs:
             left.add(old)
-            if new in places:
+            if new in paths:
                 came.add(old)
         yield from sorted(came - told)
         told |= came
-        places -= left
-        places |= came
+        paths -= left
+        paths |= came

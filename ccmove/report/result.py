@@ -38,7 +38,7 @@ class Change:
     file: str  # where it was replaced
     ends: str  # where it is when the run is done
     form: Annotated[str, one_of("index", "config", "other")]
-    pointer: str  # or, where it is not JSON, the place in words
+    pointer: str  # or, of what is not JSON, where it is in words
     is_key: bool  # the name of the member, not its value
     before: str | None
     after: str | None
@@ -203,7 +203,7 @@ def _changes(plan: Plan) -> Iterator[Change]:
         file, ends, form = fspath(write.path), fspath(write.ends), write.form
         for row in compare(write.before, write.after):
             values = (row.is_key, row.before, row.after)
-            yield Change(file, ends, form, row.place, *values)
+            yield Change(file, ends, form, row.where, *values)
 
 
 def _history(write: WriteHistory | None) -> ChangedHistory | None:

@@ -102,7 +102,7 @@ class Cut(NamedTuple):
     added: Added
     digest: bytes
 
-    def place(self, ends_it: bool) -> tuple[int, bytes]:
+    def going(self, ends_it: bool) -> tuple[int, bytes]:
         """Where what goes begins, and what that is; all after it goes, too, or not."""
         line = self.added.line
         ahead = self.added.ahead if ends_it else b""
@@ -121,7 +121,7 @@ def without_added(kept: Scan, read: Read, size: int, stays: Stays) -> Scan:
 
 def _add(cut: Cut, cuts: list[Cut], scan: Scan) -> None:
     is_last = _ends_it(cuts, cut.start, scan.size)
-    start, line = cut.place(is_last)
+    start, line = cut.going(is_last)
     scan.add(start, Swap(line, b""), cut.digest)
 
 

@@ -25,10 +25,10 @@ class Difference:
     before: str | None
     after: str | None
     is_key: bool = False  # the name of the member, not its value
-    line: str = ""  # the place in a file that is not JSON
+    line: str = ""  # where it is in a file that is not JSON
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         return self.line or show(self.pointer)
 
 

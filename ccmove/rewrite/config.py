@@ -169,7 +169,7 @@ def _with_lacking(ours: Node, theirs: Node) -> str:
 
 def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
-    splices = make.place_splices(repos, {"*": mapper})
+    splices = make.pointer_splices(repos, {"*": mapper})
     for listed in repos.members().values():
         if listed.kind == "[":
             texts = _moved_once(listed, mapper)

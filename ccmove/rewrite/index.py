@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap
-from ccmove.rewrite.splice import Mapper, apply, at_places, changed
+from ccmove.rewrite.splice import Mapper, apply, at_pointers, changed
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -33,13 +33,13 @@ def rewritten(text: str, new_path: Mapper, names: NameMap) -> str:
 
 def with_owner(text: str, new_path: Mapper) -> str:
     """The index with what it says about whose it is, renamed."""
-    return at_places(text, dict.fromkeys(OWNERS, new_path))
+    return at_pointers(text, dict.fromkeys(OWNERS, new_path))
 
 
 def entries_moved(text: str, new_path: Mapper, names: NameMap) -> str:
     """The index with the paths of its entries moved."""
     moving = {"entries/[]/projectPath": new_path, "entries/[]/fullPath": names.map}
-    return at_places(text, moving)
+    return at_pointers(text, moving)
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:

@@ -90,14 +90,16 @@ class Occurrences(PathMap):
         pieces: list[str] = []
         done = 0
         try:
-            for start, end, new in self._places(value, is_shell):
+            for start, end, new in self._replacements(value, is_shell):
                 pieces += (value[done:start], new)
                 done = end
         except _UnclearError:
             return None
         return "".join(pieces) + value[done:] if pieces else None
 
-    def _places(self, value: str, is_shell: bool) -> Iterator[tuple[int, int, str]]:
+    def _replacements(
+        self, value: str, is_shell: bool
+    ) -> Iterator[tuple[int, int, str]]:
         """Where each occurrence begins and ends, and what comes in its place."""
         done = 0
         for match in _START.finditer(value):

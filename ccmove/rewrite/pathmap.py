@@ -236,17 +236,17 @@ class NameMap:
 
     def map(self, path: str) -> str | None:
         """Where a path of the state itself is after the move, or None when it stays."""
-        place = self.paths.map(path) or path
-        names = list(_DIRECTORY_NAME.finditer(place))
+        new_path = self.paths.map(path) or path
+        names = list(_DIRECTORY_NAME.finditer(new_path))
         for match in reversed(names):
             new = self._new_name(match["name"], match["entry"])
             if new is None:
                 continue
-            before = place[: match.start()]
-            behind = place[match.end() :]
-            place = before + new + behind
+            before = new_path[: match.start()]
+            behind = new_path[match.end() :]
+            new_path = before + new + behind
             break
-        return place if place != path else None
+        return new_path if new_path != path else None
 
     def _new_name(self, name: str, entry: str) -> str | None:
         """Of the directory in which an entry will be; None when it stays."""

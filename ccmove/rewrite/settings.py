@@ -7,13 +7,19 @@ from collections.abc import Callable
 from ccmove.rewrite.jsonspan import parse, walk
 from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import Mapper, apply, at_places, string_splices, with_strings
+from ccmove.rewrite.splice import (
+    Mapper,
+    apply,
+    at_pointers,
+    string_splices,
+    with_strings,
+)
 
 Rewrite = Callable[[str, Occurrences, NameMap], str]  # the text with what moves
 
 
-def _paths_at(*places: str) -> Rewrite:
-    return lambda text, paths, _: at_places(text, dict.fromkeys(places, paths.map))
+def _paths_at(*pointers: str) -> Rewrite:
+    return lambda text, paths, _: at_pointers(text, dict.fromkeys(pointers, paths.map))
 
 
 plugins = _paths_at("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
@@ -29,7 +35,7 @@ def job(text: str, paths: Occurrences, names: NameMap) -> str:
     def flag(value: str) -> str | None:
         return names.map(value) or paths.inside(value)
 
-    places: dict[str, Mapper] = {
+    mappers: dict[str, Mapper] = {
         "cwd": paths.map,
         "originCwd": paths.map,
         "worktreePath": paths.map,
@@ -37,7 +43,7 @@ def job(text: str, paths: Occurrences, names: NameMap) -> str:
         "respawnFlags/[]": flag,
         "sessionPermissionRules/*/[]": paths.inside,
     }
-    return at_places(text, places)
+    return at_pointers(text, mappers)
 
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:

@@ -113,21 +113,20 @@ def moved(node: Node, mapper: Mapper) -> str | None:
     return None if is_odd or new == node.value else new
 
 
-def at_places(text: str, places: Mapping[str, Mapper]) -> str:
-    """`text` with the strings at some places mapped: see `place_splices`."""
-    return apply(text, place_splices(parse(text), places))
+def at_pointers(text: str, mappers: Mapping[str, Mapper]) -> str:
+    """`text` with the strings at these pointers mapped: see `pointer_splices`."""
+    return apply(text, pointer_splices(parse(text), mappers))
 
 
-def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
-    """The strings at some places, such as `entries/[]/fullPath`, that their mappers
-    change.
+def pointer_splices(root: Node, mappers: Mapping[str, Mapper]) -> list[Splice]:
+    """The strings at pointers such as `entries/[]/fullPath` that their mappers change.
 
     `[]` is every item of a list, `*` every member of an object.
     """
     splices: list[Splice] = []
-    for place, mapper in places.items():
+    for pointer, mapper in mappers.items():
         nodes = [root]
-        for step in place.split("/"):
+        for step in pointer.split("/"):
             below: list[Node] = []
             for node in nodes:
                 below += _below(node, step)

@@ -53,7 +53,7 @@ class Following:
 def taken_out(
     form: str, before: str, after: str, now: str, back: Following, renamed: Mapper
 ) -> tuple[str, list[str]]:
-    """`now` without the run's change, and the places where it could not be taken out.
+    """`now` without the run's change, and where it could not be taken out.
 
     `form` is "config", "index", "lines" or any other JSON. `back` says where a string
     that came since belongs again (None: it stays), `renamed` what the run made of a
@@ -98,18 +98,18 @@ def _is_out(versions: _Versions) -> bool:
 
 
 def _facts(root: Node) -> set[_Fact]:
-    """Every value, with where it is; the place in a list does not count."""
+    """Every value, with where it is; the number in a list does not count."""
     facts: set[_Fact] = set()
     for at, node in walk(root):
-        place = tuple(token if isinstance(token, str) else 0 for token in at)
+        pointer = tuple(token if isinstance(token, str) else 0 for token in at)
         value = None if node.kind in "{[" else repr(node.value)
-        facts.add((place, value))
+        facts.add((pointer, value))
     return facts
 
 
 @dataclass
 class _Taking:
-    """What is taken out of what, and the places where that is not possible."""
+    """What is taken out of what, and the pointers at which that is not possible."""
 
     form: str
     known: str  # the texts before and after
@@ -331,7 +331,7 @@ class _Taking:
         """All paths of an entry that came since, and new ones of the others."""
         root = parse(text)
         owners = dict.fromkeys(index.OWNERS, self.came_back)
-        splices = make.place_splices(root, owners)
+        splices = make.pointer_splices(root, owners)
         entries = root.members().get("entries")
         if entries is None:
             return make.apply(text, splices)
@@ -340,8 +340,8 @@ class _Taking:
             key = quote(index.key_of(entry))
             if key in self.known:
                 mapper = self.came_back
-            places = {"projectPath": mapper, "fullPath": mapper}
-            splices += make.place_splices(entry, places)
+            mappers = {"projectPath": mapper, "fullPath": mapper}
+            splices += make.pointer_splices(entry, mappers)
         return make.apply(text, splices)
 
 
@@ -397,17 +397,17 @@ class _Entries:
     def __init__(self, projects: Node) -> None:
         self.projects = projects
         self.values: dict[str, str] = {}  # the JSON text by the key
-        # The present key in whose place it is; None: it comes at the end.
-        self.places: dict[str, str | None] = {}
+        # The present key instead of which it comes; None: it comes at the end.
+        self.instead_of: dict[str, str | None] = {}
         self.met: list[str] = []  # keys that two values wanted
 
-    def put(self, key: str, value: str, place: str | None = None) -> None:
+    def put(self, key: str, value: str, instead_of: str | None = None) -> None:
         """What stays where it is wins; what comes back only adds what it lacks."""
         there = self.values.get(key)
         if there is None:
-            self.places[key] = place
-        elif place == key:
-            self.places[key] = place
+            self.instead_of[key] = instead_of
+        elif instead_of == key:
+            self.instead_of[key] = instead_of
             self.met.append(key)
             value = config.merged(value, there)
         else:
@@ -416,18 +416,18 @@ class _Entries:
         self.values[key] = value
 
     def text(self) -> str:
-        """All of them, each in its place; what nobody put is gone."""
+        """All of them, each where it was; what nobody put is gone."""
         texts: Texts = dict.fromkeys(self.projects.members())
         names: dict[str, str] = {}
         added: dict[str, str] = {}
-        for key, place in self.places.items():
+        for key, replaced in self.instead_of.items():
             value = self.values[key]
-            if place is None:
+            if replaced is None:
                 added[key] = value
                 continue
-            texts[place] = value
-            if place != key:
-                names[place] = key
+            texts[replaced] = value
+            if replaced != key:
+                names[replaced] = key
         at_the_end = added.items()
         return make.changed(self.projects, texts, at_the_end, names)
 
@@ -515,10 +515,10 @@ class _Projects(_Entries):
         text = self.taking.member(base, ours, theirs, at)
         if text is None:
             return
-        place = None
+        instead_of = None
         if theirs is not None:
-            place = key
-        self.put(key, text, place)
+            instead_of = key
+        self.put(key, text, instead_of)
 
     def _take_out_made(self, key: str) -> None:
         """An entry that the run made of no other goes. What came since to it stays,

@@ -23,7 +23,7 @@ from ccmove.run.manifest import (
     config_name,
     sha256,
 )
-from ccmove.run.roots import Kinds, Places, Roots
+from ccmove.run.roots import Kinds, PathWriter, Roots
 
 SCHEMA = 6
 DOCUMENTS = {"config": roots.CONFIG, "index": roots.INDEXES, "other": roots.OTHER}
@@ -68,10 +68,8 @@ def _json(record: object) -> str:
 
 def to_json(manifest: Manifest, layout: Layout, run_dir: Path) -> Record:
     """The record of a manifest that is, or will be, in the directory `run_dir`."""
-    places = Places(Roots(layout, run_dir), manifest)
-    body = write(
-        manifest, lambda row, name, path: places.write(path, _kinds(row, name))
-    )
+    paths = PathWriter(Roots(layout, run_dir), manifest)
+    body = write(manifest, lambda row, name, path: paths.write(path, _kinds(row, name)))
     return sealed(body)
 
 

@@ -127,7 +127,9 @@ def roll_back(
     try:
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
-            stayed = Rollback(layout, manifest, just_failed=just_failed).run(waiting)
+            stayed = Rollback(layout, manifest, just_failed=just_failed).roll_back(
+                waiting
+            )
         identifier = sweep_up(
             layout, manifest, just_failed, keeps_incoming=keeps_incoming
         )
@@ -194,7 +196,7 @@ class Rollback:
         self._doubtful: Recorded | None = None  # may be undone already
         self._history: StagedHistory | None = None  # without the run's change
 
-    def run(self, waiting: Waiting | None) -> list[str]:
+    def roll_back(self, waiting: Waiting | None) -> list[str]:
         """Undo what is done, the last first; what stayed as it is, in words.
 
         The client's locks are held only while the config file and the history are put

@@ -23,7 +23,7 @@ from ccmove.run.manifest import Manifest
 
 Kinds = Collection[str]  # of what is at a path
 
-# What a path in each place of a manifest may lead to. A transcript is moved, and never
+# What a path in each field of a manifest may lead to. A transcript is moved, and never
 # rewritten.
 PROJECT: Kinds = {"project", "folder"}
 FOLDER: Kinds = {"folder"}
@@ -76,8 +76,8 @@ class Roots:
         raise ValueError(f"{value!r:.200} is not a path")
 
 
-class Places:
-    """What is at the paths of one run."""
+class PathWriter:
+    """Writes the paths of one run, each only where a run may have it."""
 
     def __init__(self, roots: Roots, manifest: Manifest) -> None:
         self._roots = roots

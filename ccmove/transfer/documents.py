@@ -20,7 +20,7 @@ from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
-from ccmove.rewrite.splice import Mapper, at_places
+from ccmove.rewrite.splice import Mapper, at_pointers
 from ccmove.rewrite.windows import slashed
 from ccmove.run.saved import as_text
 from ccmove.transfer.files import Files
@@ -107,10 +107,10 @@ class Documents:
     def _with_paths(self, project: int, directory: Path, text: str) -> str:
         new = self.request.new(project)
         text = index.with_owner(text, lambda _: new)
-        places: dict[str, Mapper] = {}
-        places["entries/[]/projectPath"] = self.request.paths.map
-        places["entries/[]/fullPath"] = partial(_full_path, directory)
-        return at_places(text, places)
+        mappers: dict[str, Mapper] = {}
+        mappers["entries/[]/projectPath"] = self.request.paths.map
+        mappers["entries/[]/fullPath"] = partial(_full_path, directory)
+        return at_pointers(text, mappers)
 
     def _forget_former(self, file: Path) -> None:
         """Entries of sessions of which a longer transcript comes: they say its size."""

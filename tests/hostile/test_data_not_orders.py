@@ -357,13 +357,13 @@ def rename(path: object, target: object, holds: object = HOLDS) -> Change:
     return also("Rename", path=path, target=target, holds=holds)
 
 
-def as_file(path: object, place: str) -> Change:
+def as_file(path: object, form: str) -> Change:
     """The first document that was replaced is another one."""
 
     def both(record: dict[str, Any]) -> None:
         row = row_of(record, "Wrote")
         record["replaced"][row["number"]] = path
-        row.update(path=path, ends=path, place=place)
+        row.update(path=path, ends=path, form=form)
 
     return both
 

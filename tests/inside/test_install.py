@@ -300,7 +300,7 @@ def test_taken_out_of_any_settings_it_leaves_every_byte(
     mark: str, blank: str, text: str, end: str
 ) -> None:
     before = mark + blank + text + end
-    assert not entry.runs_hook(before)
+    assert not entry.has_hook(before)
     installed = entry.with_entry(before)
     assert entry.has_entry(installed)
     assert groups(installed).count(GROUP) == 1

@@ -11,7 +11,7 @@ from ccmove.rewrite.compare import Difference, compare
 
 def rows(before: str, after: str) -> list[tuple[str, object, object]]:
     found = compare(before.encode("utf-8", "surrogateescape"), after.encode())
-    return [(row.place, row.before, row.after) for row in found]
+    return [(row.where, row.before, row.after) for row in found]
 
 
 @pytest.mark.parametrize(
