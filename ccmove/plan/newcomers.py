@@ -6,7 +6,7 @@ run is noted: an undo leaves that where it is.
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,6 +37,29 @@ class Present:
 
     sessions: int
     oldest: int | None = None  # mtime in ns
+
+    @classmethod
+    def of(cls, directory: Path, names: Collection[str]) -> "Present":
+        """These entries of a project directory."""
+        oldest = min(ages(directory, names), default=None)
+        return cls(len(names), oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """Whose sessions come to a path, and when the last of them was used."""
+
+    path: str
+    identity: Identity
+    newest: int | None = None  # mtime in ns
+
+    @classmethod
+    def of(
+        cls, state: State, path: str, directory: Path, names: Iterable[str]
+    ) -> "Coming":
+        """These entries of a project directory, which are this path's."""
+        newest = max(ages(directory, names), default=None)
+        return cls(path, identity_of(state, path), newest)
 
 
 def who_is_at_new(
@@ -70,11 +93,12 @@ def who_is_at_new(
 
 def _compare(owners: Owners, move: ProjectMove, own: list[Item]) -> None:
     """Refuse if NEW, which has sessions of its own, is another project."""
-    there = ages(owners.of(move.target).directory.path, [item.name for item in own])
-    coming = ages(owners.of(move.source).directory.path, move.entries)
-    present = Present(len(own), min(there, default=None))
-    newest = max(coming, default=None)
-    refuse_another(owners.state, move.path, move.new_path, present, newest)
+    state = owners.state
+    target = owners.of(move.target).directory
+    source = owners.of(move.source).directory
+    there = Present.of(target.path, [item.name for item in own])
+    coming = Coming.of(state, move.path, source.path, move.entries)
+    refuse_another(state, coming, move.new_path, there)
 
 
 def ages(directory: Path, names: Iterable[str]) -> list[int]:
@@ -105,19 +129,14 @@ def refuse_twin(holding: Holding, new: str) -> None:
         )
 
 
-def refuse_another(
-    state: State, old: str, new: str, there: Present, newest_coming: int | None
-) -> None:
-    """Refuse to bring the sessions of `old` to a `new` that is another project.
-
-    `newest_coming` is the mtime of the last session that comes, in ns.
-    """
-    was, now = identity_of(state, old), identity_of(state, new)
-    if not is_another(was, now, new, there.oldest, newest_coming):
+def refuse_another(state: State, coming: Coming, new: str, there: Present) -> None:
+    """Refuse to bring sessions to a `new` that is another project than theirs."""
+    was, now = coming.identity, identity_of(state, new)
+    if not is_another(was, now, new, there.oldest, coming.newest):
         return
     raise RefusedError(
         f"{new} is another project: it has {plural(there.sessions, 'session')} of its "
-        f"own, and its repository is {now}, while that of {old} is {was}",
+        f"own, and its repository is {now}, while that of {coming.path} is {was}",
         to_type("ccmove", "list", new, text="what is there"),
         again("to merge them all the same", merge=True),
     )

@@ -17,7 +17,7 @@ from ccmove.claude.state import Item, State
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, to_type
 from ccmove.plan.model import LeftAlone, Plan
-from ccmove.plan.newcomers import Present, ages, refuse_another
+from ccmove.plan.newcomers import Coming, Present, refuse_another
 from ccmove.plan.placing import PathMove, in_order
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
@@ -133,24 +133,30 @@ def refuse_users(
 def _refuse_user(state: State, portion: PortionBack, begun: list[Item]) -> None:
     """These sessions were begun at an OLD whose folder exists."""
     move = portion.move
-    count = len(begun)
     if folder_exists(move.new_path):
-        verb = "was" if count == 1 else "were"
-        what = f"{plural(count, 'session')} {verb} begun there since"
-        raise RefusedError(
-            f"{move.path} is in use again: {what}",
-            to_type("ccmove", "list", move.path, text="what is there"),
-            again("to merge them all the same", merge=True),
-        )
-    directory = state.layout.projects / move.source
-    names = [item.name for item in begun]
-    present_ages = ages(directory, names)
-    oldest = min(present_ages, default=None)
-    present = Present(count, oldest)
-    coming = [item.name for item in portion.items]
-    coming_ages = ages(portion.source, coming)
-    newest = max(coming_ages, default=None)
-    refuse_another(state, move.new_path, move.path, present, newest)
+        raise _in_use_again(move.path, len(begun))
+    there = Present.of(state.layout.projects / move.source, _names(begun))
+    coming = _coming_back(state, portion)
+    refuse_another(state, coming, move.path, there)
+
+
+def _coming_back(state: State, portion: PortionBack) -> Coming:
+    names = _names(portion.items)
+    return Coming.of(state, portion.move.new_path, portion.source, names)
+
+
+def _in_use_again(path: str, sessions: int) -> RefusedError:
+    verb = "was" if sessions == 1 else "were"
+    what = f"{plural(sessions, 'session')} {verb} begun there since"
+    return RefusedError(
+        f"{path} is in use again: {what}",
+        to_type("ccmove", "list", path, text="what is there"),
+        again("to merge them all the same", merge=True),
+    )
+
+
+def _names(items: Iterable[Item]) -> list[str]:
+    return [item.name for item in items]
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:

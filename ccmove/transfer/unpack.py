@@ -14,8 +14,6 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.retention import DAY, LINE_THAT_KEEPS, days_kept, settings_file
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError
-from ccmove.hints import again, to_type
 from ccmove.plan.model import (
     UNPACK,
     LeftAlone,
@@ -23,17 +21,19 @@ from ccmove.plan.model import (
     ProjectMove,
     WriteHistory,
 )
-from ccmove.plan.newcomers import Present, ages, identity_of, is_another, refuse_twin
+from ccmove.plan.newcomers import Coming, Present, refuse_another, refuse_twin
 from ccmove.plan.placing import Placer
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.text import plural
 from ccmove.transfer.archive import PackedProject
 from ccmove.transfer.documents import Documents
 from ccmove.transfer.files import Files, came_to
-from ccmove.transfer.incoming import Incoming
+from ccmove.transfer.incoming import Came, Incoming
 from ccmove.transfer.privilege import in_words
 from ccmove.transfer.request import UnpackRequest
 from ccmove.transfer.sessions import Fate
+
+TRANSCRIPTS = ("transcript", "agent")  # roles
 
 
 def plan_unpack(
@@ -54,14 +54,17 @@ def plan_unpack(
     documents.merge_config()
     prompts = documents.prompts()
     to_do = [*_deleted_soon(layout, files), *_missing(documents)]
+    projects = tuple(_projects(state, files))
+    joined = {project.new_path for project in projects if project.transcripts}
+    joining = [(new, number) for new, number in merged.items() if new in joined]
     plan = Plan(
         kind="unpack",
         moves=request.tops,
         operations=placer.operations(prompts),
         moved=tuple(placer.tree.moved().items()),
         seen=tuple(placer.seen.items()),
-        projects=tuple(_projects(state, files)),
-        merged=tuple(merged.items()),
+        projects=projects,
+        merged=tuple(joining),
         left_alone=tuple(to_do),
         warnings=tuple(_told(files, documents, prompts)),
         options=UNPACK,
@@ -79,7 +82,7 @@ def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]
     request = files.request
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, PathMap(()), listed)
-    coming = {f"{session}.jsonl" for _, session in files.sessions.fates}
+    coming = _names_of_transcripts(files)
     merged: dict[str, int] = {}
     for project in request.numbers:
         target = request.target(project)
@@ -94,32 +97,30 @@ def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]
             continue
         merged[new] = len(own)
         if not request.merge:
-            there = ages(holding.directory.path, own)
-            oldest = min(there, default=None)
-            present = Present(len(own), oldest)
-            _refuse_another(state, files, project, present)
+            there = Present.of(holding.directory.path, own)
+            refuse_another(state, _coming(files, project), new, there)
     return merged
 
 
-def _refuse_another(state: State, files: Files, project: int, there: Present) -> None:
-    """Refuse if NEW is not the project that was packed, by what the archive says."""
-    packed = files.incoming.header.projects[project - 1]
-    new = files.request.new(project)
-    newest = None
+def _names_of_transcripts(files: Files) -> set[str]:
+    """What of a project directory may be there of this archive already."""
+    return {came.place.name for came in _transcripts(files)}
+
+
+def _transcripts(files: Files) -> Iterator[Came]:
     for came in files.incoming.files:
-        if came.part.role == "transcript":
-            newest = max(newest or 0, came.member.mtime_ns)
-    was = identity_of_packed(packed)
-    now = identity_of(state, new)
-    if not is_another(was, now, new, there.oldest, newest):
-        return
-    number = plural(there.sessions, "session")
-    raise RefusedError(
-        f"{new} is another project: it has {number} of its own, and its repository is "
-        f"{now}, while that of {packed.path} is {was}",
-        to_type("ccmove", "list", new, text="what is there"),
-        again("to merge them all the same", merge=True),
-    )
+        if came.part.role in TRANSCRIPTS:
+            yield came
+
+
+def _coming(files: Files, project: int) -> Coming:
+    """Whose sessions come, by what the archive says."""
+    packed = files.incoming.header.projects[project - 1]
+    ours = filter(lambda came: came.part.project == project, _transcripts(files))
+    dates = [came.member.mtime_ns for came in ours]
+    newest = max(dates, default=None)
+    identity = identity_of_packed(packed)
+    return Coming(packed.path, identity, newest)
 
 
 def identity_of_packed(project: PackedProject) -> Identity:
