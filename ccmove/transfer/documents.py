@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path, PureWindowsPath
 from typing import ClassVar
 
@@ -21,16 +21,12 @@ from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
 from ccmove.rewrite.splice import Mapper, at_pointers
-from ccmove.rewrite.windows import slashed
+from ccmove.rewrite.windows import compared, native, slashed
 from ccmove.run.saved import as_text
 from ccmove.transfer.files import Files
 from ccmove.transfer.incoming import Came
-from ccmove.transfer.privilege import (
-    Privilege,
-    harmless,
-    privileges,
-)
-from ccmove.transfer.secrets import left_out_of
+from ccmove.transfer.privilege import Privilege, harmless, withheld
+from ccmove.transfer.secrets import still_left_out
 from ccmove.transfer.sessions import Fate, Sessions
 
 MODE = 0o600  # of a document that is made
@@ -131,15 +127,24 @@ class Documents:
         for project, data in self.incoming.texts_of("config"):
             entry = self._entry_here(project, as_text(data))
             new = self.request.new(project)
+            here = self._entries_here.get(compared(new), "{}")
             if self.request.with_config:
-                lack = Missing(new, left_out_of(entry))
+                names = still_left_out(here, entry)
+                lack = Missing(new, names)
                 self.missing.append(lack)
             else:
-                self.left_out += privileges(entry)
+                self.left_out += withheld(here, entry)
                 entry = harmless(entry)
             has_something = parse(entry).members()
             if has_something:
                 self._add_entry(slashed(new), entry)
+
+    @cached_property
+    def _entries_here(self) -> dict[str, str]:
+        """Those that the config file had before, by paths as they are compared."""
+        file = self.placer.state.config
+        entries = config.entries(file.text) if file is not None else {}
+        return {compared(native(path)): entry for path, entry in entries.items()}
 
     def _entry_here(self, project: int, entry: str) -> str:
         """With the paths of here, by the rewrites of a move."""

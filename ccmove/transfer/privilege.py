@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.state import get
-from ccmove.rewrite import splice
+from ccmove.rewrite import config, splice
 from ccmove.rewrite.jsonspan import parse
 
 HARMLESS = re.compile(
@@ -25,6 +25,7 @@ class Privilege:
 
     name: str
     allows: str
+    value: Any = None  # where the name does not say all of it
 
 
 def in_words(all_of_them: Iterable[Privilege]) -> str:
@@ -45,8 +46,15 @@ def harmless(entry: str) -> str:
     return splice.changed(node, out)
 
 
-def privileges(entry: str) -> list[Privilege]:
-    """What would be allowed by the rest, by name."""
+def withheld(here: str, packed: str) -> list[Privilege]:
+    """What a packed entry would allow beyond the one here, if they were merged."""
+    allowed = _privileges(here)
+    whole = config.merged(here, packed)
+    return [privilege for privilege in _privileges(whole) if privilege not in allowed]
+
+
+def _privileges(entry: str) -> list[Privilege]:
+    """What an entry allows, by name."""
     found: list[Privilege] = []
     for name, node in parse(entry).members().items():
         if HARMLESS.fullmatch(name) or not _says_something(node.value):
@@ -74,7 +82,7 @@ def _named(name: str, value: Any) -> Iterator[Privilege]:
             for event in value:
                 yield Privilege(f"hooks for {event}", "would run commands")
         case _:
-            yield Privilege(f"setting {name}", "may allow something")
+            yield Privilege(f"setting {name}", "may allow something", value)
 
 
 def _of_server(settings: object) -> str:

@@ -5,6 +5,7 @@ MCP servers. Their values become empty, so that who unpacks can name what is mis
 import re
 from collections.abc import Iterator
 
+from ccmove.rewrite import config
 from ccmove.rewrite.jsonspan import Node, parse, quote
 from ccmove.rewrite.splice import Splice, apply
 
@@ -41,6 +42,12 @@ def left_out_of(entry: str) -> tuple[str, ...]:
         if _lacks(what, value):
             lacking.append(what)
     return tuple(dict.fromkeys(lacking))
+
+
+def still_left_out(here: str, packed: str) -> tuple[str, ...]:
+    """The same of the packed entry, where the one here does not have it."""
+    lacking = left_out_of(config.merged(here, packed))
+    return tuple(what for what in left_out_of(packed) if what in lacking)
 
 
 def _lacks(what: str, value: str) -> bool:
