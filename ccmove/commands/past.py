@@ -18,6 +18,7 @@ from ccmove.inspect.survey import measured
 from ccmove.report.json import from_text
 from ccmove.report.result import BackupRow, Backups, Result
 from ccmove.run.backups import (
+    HOLDS_THE_ONLY_COPY,
     PAST,
     REPORT,
     SET_ASIDE,
@@ -126,8 +127,13 @@ def _held(manifest: Manifest) -> str:
     """What a backup has that is nowhere else."""
     if not manifest.holds_the_only_copy:
         return ""
-    number = sum(move.transcripts for move in manifest.projects)
-    what = f"holds {plural(number, 'session')} that came in an archive"
+    sessions = sum(move.transcripts for move in manifest.projects)
+    notes = sum(len(move.notes) for move in manifest.projects)
+    counted = (sessions, "session"), (notes, "note")
+    words = [plural(number, noun) for number, noun in counted if number]
+    if not words:
+        return HOLDS_THE_ONLY_COPY
+    what = f"holds {' and '.join(words)} that came in an archive"
     return f"{what}: removed only by its ID"
 
 

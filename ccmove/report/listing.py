@@ -211,8 +211,7 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
-    what = LABELS.get(row.kind, "")
-    remarks = [f"{what}{old} -> {new}" for old, new in row.moves]
+    remarks = _what_was_done(row)
     if row.error:
         remarks = [row.error]
     if row.undoes:
@@ -221,6 +220,13 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
         remarks.append(why)
     for remark in remarks:
         yield [f"    {remark}"]
+
+
+def _what_was_done(row: BackupRow) -> list[str]:
+    label = LABELS.get(row.kind, "")
+    if row.holds:  # the undo of an unpack
+        label = "taken out: "
+    return [f"{label}{old} -> {new}" for old, new in row.moves]
 
 
 def _total(rows: tuple[BackupRow, ...]) -> str:
