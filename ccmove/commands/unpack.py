@@ -33,6 +33,7 @@ from ccmove.transfer.unpack import (
 )
 
 PIPE = "-"
+MOST_NAMED = 5  # projects, in a message
 
 
 def unpack(
@@ -152,23 +153,47 @@ def _pairs(
 ) -> tuple[tuple[str, str], ...]:
     """The path of each project there, and here."""
     paths = [project.path for project in header.projects]
+    moves = _moves(layout, header, paths, options)
+    pairs = []
+    for path in paths:
+        place = moves.map(path) or path
+        _refuse_unplaceable(path, place, options)
+        pair = path, place
+        pairs.append(pair)
+    return tuple(pairs)
+
+
+def _moves(
+    layout: Layout, header: Header, paths: list[str], options: UnpackOptions
+) -> PathMap:
+    """What was typed, else to the one folder that all is in, else home to home."""
     home = client_spelling(str(layout.home))
     at_home = PathMap(((header.home, home),))
     root = _root_of(paths)
     if options.map:
         asked = [_move(text) for text in options.map]
-        asked += at_home.moves
-        moves = PathMap(tuple(asked))
-    elif root is not None:
+        _refuse_slip(asked, paths, options)
+        return PathMap((*asked, *at_home.moves))
+    if root is not None:
         folder = _folder(header, root, at_home, options)
-        moves = PathMap(((root, folder),))
-    else:
-        _refuse_one_folder(paths, options)
-        moves = at_home
-    pairs = [(path, moves.map(path) or path) for path in paths]
-    for path, place in pairs:
-        _refuse_unplaceable(path, place, options)
-    return tuple(pairs)
+        return PathMap(((root, folder),))
+    _refuse_one_folder(paths, options)
+    return at_home
+
+
+def _refuse_slip(
+    asked: list[tuple[str, str]], paths: list[str], options: UnpackOptions
+) -> None:
+    """A --map of what is not in the archive, and no other one that is."""
+    mapped = map(PathMap(tuple(asked)).map, paths)
+    if any(mapped):
+        return
+    names = ", ".join(paths[:MOST_NAMED])
+    more = len(paths) - MOST_NAMED
+    if more > 0:
+        names += f" and {more} more"
+    what = f"--map {options.map[0]}: the archive has nothing there"
+    raise UsageError(what, f"it has {names}")
 
 
 def _refuse_one_folder(paths: list[str], options: UnpackOptions) -> None:
