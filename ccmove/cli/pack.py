@@ -11,9 +11,9 @@ from ccmove.cli.boundary import Answer, Call, give_up_on
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
 from ccmove.commands.options import PackOptions
-from ccmove.commands.pack import pack
+from ccmove.commands.pack import pack, with_file
 from ccmove.errors import CcmoveError, UsageError
-from ccmove.hints import ask, in_words
+from ccmove.hints import ask
 from ccmove.report.console import Progress
 from ccmove.report.packing import show_packed
 from ccmove.run.rollback import recover
@@ -66,12 +66,8 @@ def _check_words(asked: PackOptions) -> None:
         what = "--json needs -o FILE: the archive goes to standard output"
         raise UsageError(what)
     if sys.stdout is None or sys.stdout.isatty():
-        name = "all" if asked.all else "project"
-        words = ask(asked)
-        _, command = in_words(words)
-        raise UsageError(
-            "an archive is not for a terminal", f"{command} -o {name}.tar.gz"
-        )
+        to_file = with_file(asked)
+        raise UsageError("an archive is not for a terminal", ask(to_file))
 
 
 def _write_to_pipe(pieces: Iterator[bytes]) -> int:

@@ -30,12 +30,12 @@ def pack(
     suffix = TO_A_PIPE
     target = None
     if options.output is not None:
-        suffix = suffix_of(options.output)
         target = _file(options.output)
+        suffix = suffix_of(options.output)
     path, packing = _look(layout, options, progress)
     packed = summary_of(packing, layout, path)
     if options.dry_run:
-        to_apply = replace(options, dry_run=False)
+        to_apply = with_file(replace(options, dry_run=False))
         _, command = in_words(ask(to_apply))
         return replace(packed, status="planned", apply=command)
     tick = partial(progress, "packing")
@@ -45,6 +45,14 @@ def pack(
         return replace(packed, size=size)
     size = write_file(target, pieces)
     return replace(packed, file=str(target), size=size)
+
+
+def with_file(options: PackOptions) -> PackOptions:
+    """The same to a file, for who has no pipe."""
+    if options.output is not None:
+        return options
+    name = "all" if options.all else "project"
+    return replace(options, output=f"{name}{TO_A_PIPE}")
 
 
 def _file(typed: str) -> Path:

@@ -434,7 +434,7 @@ def test_a_terminal_gets_no_archive(state: StateBuilder) -> None:
     handle = state.project("app", make_folder=True)
     seen = run_on_terminal(["pack", handle.path], state=state, columns=300)
     assert seen.exit == 2
-    assert f"ccmove pack {handle.path} -o project.tar.gz" in "".join(seen.lines)
+    assert f"ccmove pack --output project.tar.gz {handle.path}" in "".join(seen.lines)
 
 
 @pytest.mark.parametrize(
@@ -445,6 +445,7 @@ def test_a_terminal_gets_no_archive(state: StateBuilder) -> None:
         (["-o", "x.tar.gz", "--all", "."], 2, "--all takes the place of PATH"),
         (["--json", "."], 2, "--json needs -o"),
         (["-o", "dir.tar", "."], 2, "is a directory"),
+        (["-o", ".", "."], 2, "is a directory"),
         (["-o", "no/such/x.tar", "."], 1, "no/such"),
         (["-o", "x.tar", ""], 2, "empty"),
     ],
@@ -458,6 +459,15 @@ def test_what_can_not_be_meant_is_said(
     assert done.exit == code, done
     assert said in done.err + done.out
     assert os.listdir(handle.path) == ["dir.tar"]
+
+
+def test_a_preview_ends_with_a_command_that_works_on_a_terminal(
+    state: StateBuilder,
+) -> None:
+    state.project("app")
+    planned = run_ccmove("pack", "-n", "app", state=state, cwd=state.code)
+    assert planned.exit == 0
+    assert "To apply: ccmove pack --output project.tar.gz app\n" in planned.out
 
 
 def test_zstd_is_told_where_python_can_not(state: StateBuilder) -> None:

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -279,6 +280,62 @@ def test_privilege_is_left_out_and_named(
     assert here.config()["projects"][str(here.code / "x")] == entry
 
 
+def test_what_is_allowed_here_already_is_not_said_to_be_left_out(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    entry = {
+        "allowedTools": ["Bash(ls)", "Bash(rm:*)"],
+        "mcpServers": {"db": {"command": "of there"}},
+        "hasTrustDialogAccepted": True,
+        "odd": {"a": 1, "b": 2},
+    }
+    there.project("app", config=entry)
+    mine = {
+        "allowedTools": ["Bash(ls)"],
+        "mcpServers": {"db": {"command": "of here"}},  # which stays in any case
+        "hasTrustDialogAccepted": True,
+        "odd": {"a": 1},
+    }
+    here.project("x", sessions=0, config=mine)
+    for words in (["-n"], []):
+        said = unpack(here, packed(there, "app"), *words).out
+        (note,) = [line for line in said.splitlines() if "left out, since" in line]
+        assert "Bash(rm:*)" in note
+        assert "setting odd" in note
+        for name in ("Bash(ls)", "trust", "MCP server db"):
+            assert name not in note
+    asked = unpack(here, packed(there, "app"), "--with-config")
+    assert asked.exit == 0, asked
+    assert "left out, since" not in unpack(here, packed(there, "app")).out
+
+
+def test_a_server_that_has_its_values_here_lacks_nothing(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    empty = {"command": "db", "env": {"KEY": ""}}
+    full = {"command": "db", "env": {"KEY": "secret"}}
+    there.project("app", config={"mcpServers": {"db": empty, "web": empty}})
+    here.project("x", sessions=0, config={"mcpServers": {"db": full}})
+    done = unpack(here, packed(there, "app"), "--with-config")
+    assert done.exit == 0, done
+    assert "MCP server web, env KEY: not packed" in done.out
+    assert "MCP server db" not in done.out
+
+
+def test_a_merge_is_told_where_sessions_join_others_and_only_then(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", subagents=False)
+    of_older_client = app.directory / "agent-1.jsonl"
+    of_older_client.write_text(f'{{"sessionId": "{app.sessions[0]}"}}\n')
+    here.add_session("x", session_id="11111111-2222-4333-8444-555555555555")
+    data = packed(there, "app")
+    assert "had 1 session of its own" in unpack(here, data).out
+    twice = unpack(here, data)
+    assert "here already" in twice.out
+    assert "of its own" not in twice.out
+
+
 def test_undo_leaves_a_session_that_went_on_with_all_that_is_its(
     there: StateBuilder, here: StateBuilder
 ) -> None:
@@ -345,6 +402,23 @@ def test_the_backup_of_an_undone_unpack_is_pruned_only_by_its_id(
     assert os.listdir(here.config_dir / "ccmove" / "backups") == []
 
 
+def test_a_backup_says_what_it_holds_and_not_nothing(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app", sessions=0, memory={"a.md": "a\n", "b.md": "b\n"}, prompts=1)
+    data = packed(there, "app")
+    assert unpack(here, data).exit == 0
+    assert unpack(here, data, "--with-config").exit == 0
+    assert run_ccmove("undo", state=here).exit == 0
+    listed = run_ccmove("backups", state=here).out
+    assert "taken out: " in listed
+    assert "holds what was unpacked and taken out again" in listed
+    older = sorted(os.listdir(here.config_dir / "ccmove" / "backups"))[0]
+    assert run_ccmove("undo", older, state=here).exit == 0
+    listed = run_ccmove("backups", state=here).out
+    assert "holds 2 notes that came in an archive: removed only by its ID" in listed
+
+
 def test_where_it_goes_without_new(there: StateBuilder, here: StateBuilder) -> None:
     there.project("app")
     data = packed(there, "app", home=str(there.root))
@@ -399,6 +473,51 @@ def test_between_windows_and_here(there: StateBuilder, here: StateBuilder) -> No
     assert {entry["projectPath"] for entry in index["entries"]} == {new}
     for entry in index["entries"]:
         assert Path(entry["fullPath"]).is_file()
+
+
+def test_a_project_is_compared_by_its_own_sessions_and_not_by_anothers(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    """The folder was renamed and its repository, too, and Claude Code went on in it: so
+    says the last session of that project, whatever another one did later.
+    """
+    git = {"PATH": os.environ["PATH"], "HOME": str(here.home)}
+    folder = str(here.code / "x")
+    shell = "git init -q && git -c user.name=n -c user.email=e commit -q --allow-empty"
+    shell += " -m m && git remote add origin https://github.com/me/renamed"
+    date = {"GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
+    made = subprocess.run(["sh", "-c", shell + "; :"], cwd=folder, env=git | date)
+    assert made.returncode == 0
+    there.project("one")
+    here.add_session("x", session_id="11111111-2222-4333-8444-555555555555")
+    mine = handle_at(here, "x").transcripts[0]
+    later = there.add_session("two")
+    day = 24 * 3600 * 10**9
+    newest = max(f.stat().st_mtime_ns for f in handle_at(there, "one").transcripts)
+    os.utime(mine, ns=(newest + day, newest + day))
+    other = handle_at(there, "two").directory / f"{later}.jsonl"
+    os.utime(other, ns=(newest + 2 * day, newest + 2 * day))
+    data = packed(there, "one", "two", git={"root": None, "remote": "me/app"})
+    file = written(here, "all.tar.gz", data)
+    one = f"{there.code / 'one'}={folder}"
+    two = f"{there.code / 'two'}={here.code / 'y'}"
+    done = run_ccmove("unpack", "-n", file, "--map", one, "--map", two, state=here)
+    assert done.exit == 0, done
+
+
+@pytest.mark.parametrize("spelled", ["/nowhere", "app", "/code/ap"])
+def test_a_map_that_fits_nothing_is_a_slip(
+    there: StateBuilder, here: StateBuilder, spelled: str
+) -> None:
+    app = there.project("app")
+    file = written(here, "app.tar.gz", packed(there, "app"))
+    before = snapshot(here.home)
+    slip = f"{spelled}={here.code}"
+    refused = run_ccmove("unpack", file, "--map", slip, state=here)
+    assert refused.exit == 2, refused
+    assert f"--map {slip}: the archive has nothing there" in refused.err
+    assert app.path in refused.err
+    assert snapshot(here.home) == before
 
 
 def test_a_session_that_is_running_is_not_replaced(
@@ -674,6 +793,10 @@ def test_an_archive_of_windows_comes_to_the_home_of_here(
     path = str(here.home / "code" / "app")
     assert handle_at(here, path).sessions == app.sessions
     outside = packed(there, "app", home=home, path_there="D:\\work\\app")
-    refused = unpack(here, outside, "--map", f"{home}={here.home}", new=None)
+    slip = unpack(here, outside, "--map", f"{home}={here.home}", new=None)
+    assert slip.exit == 2, slip
+    both = packed(there, "app", "two", home=home, path_there="D:\\work\\app")
+    two = f"{there.code / 'two'}={here.code / 'two'}"
+    refused = unpack(here, both, "--map", two, new=None)
     assert refused.exit == 4, refused
     assert "--map" in refused.err
