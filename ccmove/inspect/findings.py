@@ -323,7 +323,7 @@ def _still_to_do(survey: Survey) -> Iterator[Finding]:
     """What names the old path of a past move and has a command that deals with it."""
     layout = survey.layout
     try:
-        rows = mentions_of_past(layout, survey.our_moves)
+        rows = mentions_of_past(layout, survey.our_moves, survey.kept_by_us)
     except (CcmoveError, OSError) as error:
         what = describe(error)
         yield _unreadable(str(layout.config_dir), what)

@@ -34,7 +34,7 @@ from ccmove.rewrite import settings
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, Pointer, parse
 from ccmove.rewrite.occurrences import Occurrences
-from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.pathmap import Move, NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
 from ccmove.system import looking_for
 from ccmove.text import plural
@@ -102,26 +102,21 @@ def mentions(
     return rows
 
 
-def mentions_of_past(layout: Layout, runs: Sequence[Undertaking]) -> list[LeftAlone]:
-    """What still names the old path of any of these moves, the oldest of which comes
-    first.
+def mentions_of_past(
+    layout: Layout, runs: Iterable[Sequence[Move]], kept: Iterable[str]
+) -> list[LeftAlone]:
+    """What still names the old path of any of these runs, the oldest of which comes
+    first; `kept` are projects below an old path that stayed there.
 
     An old path that is a folder again may be named, and rightly so.
     """
     moves = _moves_of_all(runs)
     if not moves:
         return []
-    kept: set[str] = set()
-    projects: set[str] = set()
-    for run in runs:
-        kept.update(run.kept)
-        for move in run.projects:
-            projects.add(move.path)
-    kept.difference_update(moves)  # which were moved later
     pairs = tuple(moves.items())
-    asked = PathMap(pairs, frozenset(kept))
-    all_pairs = _with_projects(asked, pairs, sorted(projects))
-    folders = moved_folders(all_pairs, at_old=False)
+    stay = frozenset(kept).difference(moves)  # which were moved later
+    asked = PathMap(pairs, stay)
+    folders = moved_folders(pairs, at_old=False)
     search = Search(layout, asked, pairs, folders)
     rows = list(search.lines(set()))
     rows += search.worktrees()
@@ -140,14 +135,15 @@ def _with_projects(
     return all_pairs
 
 
-def _moves_of_all(runs: Sequence[Undertaking]) -> dict[str, str]:
-    """Each old path that is gone, and the folder that it is after all these moves."""
+def _moves_of_all(runs: Iterable[Sequence[Move]]) -> dict[str, str]:
+    """Each old path that is gone, and the folder that it is after all these runs."""
     moves: dict[str, str] = {}
     for run in runs:
+        paths = PathMap(tuple(run))
         for old, new in moves.items():
-            later = run.asked.map(new)
+            later = paths.map(new)
             moves[old] = later or new
-        moves.update(run.moves)
+        moves.update(run)
     for old in list(moves):
         new = moves[old]
         is_gone = folder_exists(old) is False

@@ -21,9 +21,8 @@ from ccmove.claude.owners import Holding, Owners, listed_in, session_of
 from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
-from ccmove.rewrite.pathmap import PathMap, still_moved, tail_below
-from ccmove.run.backups import Backup, all_backups, ledger_of
-from ccmove.run.manifest import Manifest
+from ccmove.rewrite.pathmap import Move, PathMap, still_moved, tail_below
+from ccmove.run.backups import Backup, all_backups, ledger_of, moves_by_us
 from ccmove.text import plural
 
 Progress = Callable[[str, int, int], None]  # of what, how much is done, in all
@@ -189,19 +188,23 @@ class Survey:
                 former[old].setdefault(new, how)
         return dict(former)
 
+    @cached_property
+    def our_moves(self) -> list[list[Move]]:
+        """What our own moves brought where, the oldest run first, of pruned ones too;
+        but for those that were undone.
+        """
+        return moves_by_us(self.layout, self.backups)
+
     @property
-    def our_moves(self) -> list[Manifest]:
-        """Our own moves that were not undone, the oldest first."""
-        runs = [backup.manifest for backup in self.backups if backup.stands]
-        return [run for run in runs if run is not None and run.kind == "move"]
+    def kept_by_us(self) -> Iterator[str]:
+        """Projects that stayed where they were when what is around them was moved."""
+        for backup in self.backups:
+            if backup.manifest is not None and backup.stands:
+                yield from backup.manifest.kept
 
     def _moved_by_us(self) -> Iterator[Former]:
         """Where our moves brought what was at a path, the newest first."""
-        runs: list[list[tuple[str, str]]] = []
-        for run in reversed(self.our_moves):
-            of_projects = [(move.path, move.new_path) for move in run.projects]
-            runs.append([*run.moves, *of_projects])
-        for old, new in still_moved(runs):
+        for old, new in still_moved(reversed(self.our_moves)):
             yield old, new, "ccmove moved it there"
 
     def _kept_elsewhere(self) -> Iterator[Former]:

@@ -50,13 +50,17 @@ def type_command(state: StateBuilder, finding: Finding) -> None:
         subprocess.run([program, *words], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("leave", [in_servers, in_settings, in_worktree])
 def test_it_is_found_until_its_command_was_typed(
     state: StateBuilder,
     renamed: tuple[Path, Path],
     leave: Callable[[StateBuilder, Path, Path], None],
+    pruned: bool,
 ) -> None:
     leave(state, *renamed)
+    if pruned:
+        assert run_ccmove("prune", "--keep", "0", state=state).exit == 0
     (finding,) = examine(state)
     assert finding.kind == KIND
     told = run_ccmove("verify", "-v", state=state)
@@ -78,6 +82,27 @@ def test_after_a_second_move_the_command_is_for_where_the_project_is_now(
     (finding,) = examine(state)
     assert finding.command == f"ccmove --settings {old} {newer}"
     type_command(state, finding)
+    assert examine(state) == []
+
+
+def test_when_its_backup_is_pruned_a_path_still_tells_where_it_was_moved(
+    state: StateBuilder, renamed: tuple[Path, Path]
+) -> None:
+    old, new = renamed
+    assert run_ccmove("prune", "--keep", "0", state=state).exit == 0
+    told = run_ccmove(old, state=state)
+    assert told.exit == 3
+    assert f"{old} was moved to {new}: its data is in place" in told.err
+
+
+def test_an_undo_that_was_pruned_with_its_move_leaves_nothing_to_do(
+    state: StateBuilder, renamed: tuple[Path, Path]
+) -> None:
+    old, new = renamed
+    assert run_ccmove("undo", state=state).exit == 0
+    new.rename(old)
+    in_servers(state, old, old)
+    assert run_ccmove("prune", "--keep", "0", state=state).exit == 0
     assert examine(state) == []
 
 
