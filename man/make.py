@@ -11,9 +11,9 @@ import click
 from ccmove import TESTED_WITH, __version__
 from ccmove.cli.help import EXAMPLES, EXIT_CODES, Rows
 from ccmove.cli.main import COMMANDS, app, command_named
-from ccmove.cli.options import HELP, VERSION, WITH_DETAILS
+from ccmove.cli.options import HELP, USUAL, VERSION
 
-COMMON = (*WITH_DETAILS, VERSION, HELP)
+COMMON = (*USUAL, VERSION, HELP)
 
 DESCRIPTION = """\
 Claude Code finds what it knows about a project (sessions, prompt history, memory, trust, allowed

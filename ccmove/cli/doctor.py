@@ -43,7 +43,7 @@ OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every projec
 FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
 
 
-@options.command("doctor", DoctorOptions, *options.WITH_DETAILS)
+@options.command("doctor", DoctorOptions, *options.with_details("Show all evidence."))
 @options.words(metavar="[SUBJECT]...", shell_complete=known_projects)
 @flag("--fix", help="Ask where each lost project is now, then move them.")
 @flag("-y", "--yes", help="Don't ask; fix only what is certain.")
@@ -82,7 +82,7 @@ def _check_words(asked: DoctorOptions) -> None:
 
 def _findings(examination: Examination, asked: DoctorOptions) -> Answer:
     """With the command that asks about each."""
-    _, with_fix = in_words(ask(replace(asked, fix=True)))
+    _, with_fix = in_words(ask(replace(asked, fix=True, quiet=False, verbose=False)))
     show = partial(show_examination, examination, fix=with_fix)
     return Answer(show, examination.exit_code)
 
@@ -200,7 +200,7 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
 def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
-    question = f"{number}{finding.subject} is gone ({most}). Where is it now?"
+    question = f"{number}{finding.subject} is gone: {most}. Where is it now?"
     screen.lines([[("bold", question)]])
     answers = dict(LETTERS)
     for choice, candidate in enumerate(finding.candidates, 1):
@@ -234,7 +234,7 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     return QUIT
 
 
-@options.command("verify", Asked, *options.WITH_DETAILS)
+@options.command("verify", Asked, *options.with_details("Also show harmless notes."))
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 def verify_command(call: Call, asked: Asked) -> Answer:
     """Check that Claude Code's data for PATH (default: all projects) is consistent.

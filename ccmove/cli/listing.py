@@ -25,7 +25,9 @@ SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
 }
 
 
-@options.command("list", ListOptions, *options.WITH_DETAILS)
+@options.command(
+    "list", ListOptions, *options.with_details("Also show what else there is of each.")
+)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 @click.option(
     "--sort",

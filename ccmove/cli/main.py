@@ -7,10 +7,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from itertools import pairwise
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete
 
+from ccmove.claude.layout import find_layout
+from ccmove.claude.naming import possible_names
 from ccmove.cli import options
 from ccmove.cli.boundary import (
     Answer,
@@ -179,10 +182,10 @@ def _refuse_other_words(args: list[str]) -> None:
     if word == "help":
         _refuse_unknown_help(rest)
         return
-    if word in (*COMMANDS, *ALIASES) or _is_path(word, rest):
+    if word in (*COMMANDS, *ALIASES) or os.sep in word or os.path.lexists(word):
         return
     name = _almost(word)
-    if name is None:
+    if name is None or _is_project(word, args):
         return
     words = [name, *rest]
     if name == "move":
@@ -193,12 +196,19 @@ def _refuse_other_words(args: list[str]) -> None:
     )
 
 
-def _is_path(word: str, rest: list[str]) -> bool:
+def _is_project(word: str, args: list[str]) -> bool:
     """Whether it is OLD, which is gone and may be called almost like a command."""
-    others = [other for other in rest if not other.startswith("-")]
-    if len(others) == 1 and os.path.isdir(others[0]):
-        return True
-    return os.sep in word or os.path.lexists(word)
+    config_dir = None
+    for option, value in pairwise(options_of(args)):
+        if option == "--config-dir":
+            config_dir = value
+    layout = find_layout(config_dir, os.environ)
+    path = os.path.abspath(word)
+    for name in possible_names(path):
+        directory = layout.projects / name
+        if directory.is_dir():
+            return True
+    return False
 
 
 def _refuse_unknown_help(words: list[str]) -> None:

@@ -13,7 +13,7 @@ from ccmove.errors import UsageError
 from ccmove.hints import ask
 
 
-@options.command("move", MoveOptions, *options.WITH_DETAILS)
+@options.command("move", MoveOptions, *options.with_details())
 @options.words(metavar="OLD NEW", shell_complete=old_or_new)
 @options.dry_run
 @flag("-m", "--move-folder", help="Rename the folder too, in the same step.")

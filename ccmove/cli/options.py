@@ -48,11 +48,16 @@ CONFIG_DIR = click.Option(
 )
 JSON = click.Option(["--json"], is_flag=True, help="Print one JSON object.")
 QUIET = click.Option(["-q", "--quiet"], is_flag=True, help="Print only errors.")
-VERBOSE = click.Option(
-    ["-v", "--verbose"], is_flag=True, help="Show every change and the reason for each."
-)
 USUAL = (CONFIG_DIR, JSON, QUIET)
-WITH_DETAILS = (*USUAL, VERBOSE)
+
+
+def with_details(
+    about: str = "Show every change and the reason for each.",
+) -> tuple[click.Option, ...]:
+    """The usual options, and one for more, which is something else for each command."""
+    verbose = click.Option(["-v", "--verbose"], is_flag=True, help=about)
+    return (*USUAL, verbose)
+
 
 flag = partial(click.option, is_flag=True)
 dry_run = flag(

@@ -19,7 +19,9 @@ from ccmove.report.packing import show_packed
 from ccmove.run.rollback import recover
 
 
-@options.command("pack", PackOptions, *options.WITH_DETAILS)
+@options.command(
+    "pack", PackOptions, *options.with_details("List all projects, however many.")
+)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 @click.option(
     "-o",

@@ -19,7 +19,7 @@ one_id = options.one_word(metavar="[ID]", shell_complete=backups)
 some_ids = options.words(metavar="[ID]...", shell_complete=backups)
 
 
-@options.command("undo", UndoOptions, *options.WITH_DETAILS)
+@options.command("undo", UndoOptions, *options.with_details())
 @one_id
 @options.dry_run
 @flag("--merge", help="Merge even if OLD is in use by another project by now.")

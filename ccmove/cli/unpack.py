@@ -14,7 +14,7 @@ from ccmove.errors import UsageError
 from ccmove.hints import ask, to_type
 
 
-@options.command("unpack", UnpackOptions, *options.WITH_DETAILS)
+@options.command("unpack", UnpackOptions, *options.with_details())
 @options.words(metavar="FILE [NEW]")
 @options.dry_run
 @click.option(

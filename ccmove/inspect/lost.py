@@ -537,10 +537,9 @@ def _are_similar(one: str, other: str) -> bool:
 
 def described(project: Project) -> str:
     parts = project.kept_in_words
-    if project.bytes:
-        parts.insert(0, readable_size(project.bytes))
     if project.sessions:
-        parts.insert(0, plural(project.sessions, "session"))
+        sessions = plural(project.sessions, "session")
+        parts.insert(0, f"{sessions} ({readable_size(project.bytes)})")
     return ", ".join(parts) or "nothing but its name"
 
 

@@ -102,7 +102,12 @@ class Project:
 
     @property
     def kept_in_words(self) -> list[str]:
-        return [plural(number, what) for what, number in self.kept.items()]
+        """As a move tells what it brings."""
+        words = {what: plural(number, what) for what, number in self.kept.items()}
+        if "config entry" in words:
+            words["config entry"] = "settings"
+        first = [words.pop(what) for what in ("prompt", "note") if what in words]
+        return [*first, *words.values()]
 
 
 class Survey:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from ccmove.inspect.findings import KINDS, Examination, Finding
@@ -45,9 +46,10 @@ def _examination_lines(
 ) -> Iterator[Line]:
     """Every finding with what it means and what to type; last, the verdict."""
     findings, harmless = examination.findings, examination.harmless
-    yield from _by_kind(findings)
+    most = None if printer.verbose else MOST_DETAILS
+    yield from _by_kind(findings, most)
     if printer.verbose:
-        yield from _by_kind(harmless)
+        yield from _by_kind(harmless, most)
     elif harmless:
         notes = plural(len(harmless), "harmless note")
         yield [f"{notes} (-v to show)"]
@@ -74,31 +76,33 @@ def _verdict(examination: Examination) -> Line:
     return [("good", f"{good}: "), f"{projects} checked."]
 
 
-def _by_kind(findings: Iterable[Finding]) -> Iterator[Line]:
-    for kind, group in groupby(findings, key=lambda finding: finding.kind):
+def _by_kind(findings: Iterable[Finding], most: int | None) -> Iterator[Line]:
+    """Each kind with what it means; what fixes several kinds stands only once."""
+    told = {""}
+    by_kind = groupby(findings, key=attrgetter("kind"))
+    for kind, group in by_kind:
         members = list(group)
         yield [("title", f"{KINDS[kind]} ({len(members)})")]
-        yield from _by_command(members)
+        # What is fixed by one command stands together, with that at its end.
+        by_command = groupby(members, key=attrgetter("command"))
+        for command, same in by_command:
+            for finding in same:
+                yield from _finding_lines(finding, most)
+            if command not in told:
+                yield [("title", "    -> "), ("command", command)]
+                told.add(command)
         yield []
 
 
-def _by_command(findings: Iterable[Finding]) -> Iterator[Line]:
-    """What is fixed by one command stands together, with that at its end."""
-    for command, same in groupby(findings, key=lambda finding: finding.command):
-        for finding in same:
-            yield from _finding_lines(finding)
-        if command:
-            yield [("title", "    -> "), ("command", command)]
-
-
-def _finding_lines(finding: Finding) -> Iterator[Line]:
+def _finding_lines(finding: Finding, most: int | None) -> Iterator[Line]:
     """What it is about, and the evidence; for a lost project each place and what to
     type.
     """
     yield [("bold", f"  {finding.subject}")]
-    evidence = [finding.what, *finding.details[:MOST_DETAILS]]
-    if len(finding.details) > MOST_DETAILS:
-        evidence.append(f"… and {len(finding.details) - MOST_DETAILS} more")
+    shown = finding.details[:most]
+    evidence = [finding.what, *shown]
+    if len(finding.details) > len(shown):
+        evidence.append(f"and {len(finding.details) - len(shown)} more (-v)")
     if finding.along is not None:
         evidence.append(f"moves together with {finding.along}")
     for text in evidence:

@@ -87,11 +87,21 @@ def test_a_folder_that_can_not_be_checked_is_not_an_orphan(state: StateBuilder) 
     assert examine(state) == []
 
 
+def test_more_than_a_few_details_are_shown_with_v(state: StateBuilder) -> None:
+    handle = state.project("app", sessions=9, index=True, make_folder=True)
+    for transcript in handle.transcripts[1:]:
+        transcript.unlink()
+    short = run_ccmove("doctor", state=state).out
+    assert short.count("sessionId: ") == 5
+    assert "    and 3 more (-v)\n" in short
+    assert run_ccmove("doctor", "-v", state=state).out.count("sessionId: ") == 8
+
+
 def test_entries_without_conversations_are_stale(state: StateBuilder) -> None:
     state.project("only-config", sessions=0, prompts=0)
     state.add_prompt("only-prompt", "hello")
     assert [(f.kind, Path(f.subject).name, f.what) for f in examine(state)] == [
-        ("stale-entries", "only-config", "1 config entry"),
+        ("stale-entries", "only-config", "settings"),
         ("stale-entries", "only-prompt", "1 prompt"),
     ]
 
@@ -474,7 +484,7 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(
     }
     assert len(kinds) >= 6, kinds
     commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
-    assert len(commands) > 11
+    assert len(commands) > 10
     assert not re.search(r"\b(OLD|NEW|DIR)\b|\brm\b", "\n".join(commands))
     env = {**Bench(state).on_path(), "TERM": "dumb"}
     for command in commands:

@@ -311,3 +311,12 @@ def test_links_and_what_is_inside_repositories_are_not_walked_into(
     outer = make_repo(state.code / "outer", "acme/outer")
     make_repo(outer / "vendored", "acme/app")
     assert homes(state) == []
+
+
+def test_one_search_is_offered_for_all_that_was_not_found(state: StateBuilder) -> None:
+    """Also where some have sessions and others only settings."""
+    for name, sessions in (("one", 1), ("two", 1), ("three", 0), ("four", 0)):
+        state.project(name, sessions=sessions)
+    out = run_ccmove("doctor", state=state).out
+    assert out.count(" --search ") == 1
+    assert "Entries of folders that are gone: harmless if they were deleted (2)" in out

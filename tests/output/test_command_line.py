@@ -187,6 +187,23 @@ def hints(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("  -> ")]
 
 
+@pytest.mark.parametrize("typed", ["lost there", "lost not-there", "lsit there"])
+def test_a_word_like_a_command_is_a_path_only_if_it_is_a_project(
+    typed: str, folders: StateBuilder
+) -> None:
+    folders.project("lost")
+    for where in ([], ["--config-dir", str(folders.config_dir)]):
+        words = ["-n", *where, *typed.split()]
+        done = run_ccmove(*words, state=folders, cwd=folders.code)
+        if "lsit" in typed:
+            assert done.exit == 2
+            assert "did you mean: ccmove -n" in done.err
+            assert "list there\n" in done.err
+        else:
+            assert "no such command" not in done.err
+            assert done.exit == (4 if "not" in typed else 0)
+
+
 @pytest.mark.parametrize("typed", ["recovery there", "./lst there", "-- lst there"])
 def test_a_project_may_be_called_like_a_command(
     typed: str, folders: StateBuilder
