@@ -57,6 +57,28 @@ def sessions_that_went_on(operations: Collection[Recorded]) -> frozenset[str]:
     return frozenset(sessions)
 
 
+def sessions_that_left(
+    projects: Path, operations: Iterable[Recorded]
+) -> dict[str, str]:
+    """The sessions whose transcript came, and is in another project directory by now:
+    Claude Code's `/cd` takes it there, and nothing else of the session.
+    """
+    missing = set()
+    for path, _ in arrivals(operations):
+        is_transcript = path.parent.parent == projects and path.suffix == ".jsonl"
+        if is_transcript and not is_there(path):
+            missing.add(path.name)
+    if not missing:
+        return {}
+    left: dict[str, str] = {}
+    for name in names_in(projects):
+        there = names_in(projects / name)
+        for transcript in missing.intersection(there):
+            session = transcript.removesuffix(".jsonl")
+            left[session] = name
+    return left
+
+
 def is_as_it_came(path: Path, arrival: Arrival) -> bool:
     """By size and date, which is as it was packed."""
     facts = os.lstat(path)

@@ -43,9 +43,16 @@ from ccmove.claude.state import SESSION_ID
 from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
 from ccmove.plan.model import Arrived, FolderHolds, Holds, Mkdir, Rename
 from ccmove.plan.placing import mode_of
-from ccmove.rewrite import history
+from ccmove.rewrite import history, index
+from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.run import disk, journal, progress
-from ccmove.run.arrived import sessions_that_went_on, take_out
+from ccmove.run.arrived import (
+    arrivals,
+    session_at,
+    sessions_that_left,
+    sessions_that_went_on,
+    take_out,
+)
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     TO_RECOVER,
@@ -76,7 +83,13 @@ from ccmove.run.recognise import (
     is_respelled,
     is_swept,
 )
-from ccmove.run.saved import document_back, plan_history_back, read_saved
+from ccmove.run.saved import (
+    as_bytes,
+    as_text,
+    document_back,
+    plan_history_back,
+    read_saved,
+)
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.since import Since
 from ccmove.run.stage import StagedHistory
@@ -189,10 +202,17 @@ class Rollback:
     ) -> None:
         self.layout = layout
         self.manifest = manifest
-        self.since = Since(manifest, sessions_that_went_on(manifest.operations))
+        went_on = sessions_that_went_on(manifest.operations)
+        left = sessions_that_left(layout.projects, manifest.operations)
+        self.since = Since(manifest, went_on | left.keys())
         self.just_failed = just_failed  # and is rolled back by the run itself
-        self.stayed: list[str] = []  # what came later and was left as it is, in words
+        # What came later and was left as it is, in words:
+        self.stayed = [
+            f"session {session} left for {name} since, so it stays there"
+            for session, name in left.items()
+        ]
         self.gone: list[Path] = []  # where a document was that has our change in it
+        self._done_operations: tuple[Recorded, ...] = ()
         self._doubtful: Recorded | None = None  # may be undone already
         self._history: StagedHistory | None = None  # without the run's change
 
@@ -203,6 +223,7 @@ class Rollback:
         back, which were replaced first.
         """
         operations = self._done()
+        self._done_operations = operations
         self._refuse_links()
         self._refuse_missing(operations)
         locks = client_locks(self.layout, self.manifest)
@@ -396,6 +417,9 @@ class Rollback:
             return
         if self._is_back(rename):
             return
+        if self._is_outlived(rename):
+            self.stayed.append(f"an earlier {path} is {target}")
+            return
         self._make_own_parents(path)
         is_hidden = path.is_relative_to(self.layout.backups)
         if is_there(path):
@@ -407,6 +431,15 @@ class Rollback:
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
+
+    def _is_outlived(self, rename: Rename) -> bool:
+        """Whether it is a former version of what came for a session that stays: where
+        that left for another project it would be one session in two.
+        """
+        if session_at(rename.path) not in self.since.elsewhere:
+            return False
+        done = self._done_operations
+        return any(rename.path == path for path, _ in arrivals(done))
 
     def _has_grown(self, rename: Rename) -> bool:
         """Whether something came to what was taken out of a backup: not to be hidden.
@@ -477,7 +510,9 @@ class Rollback:
         others wrote into a config file stays in it, without ours.
         """
         path = wrote.path
-        if _is_as_written(path, wrote):
+        if wrote.form == "index":
+            self._take_entries_out(wrote)
+        elif _is_as_written(path, wrote):
             disk.remove_file(path)
         elif wrote.form == "config":
             _, lock = self.layout.client_locks
@@ -487,6 +522,41 @@ class Rollback:
                     self._take_change_out(wrote, document.data)
         elif is_there(path):
             self.stayed.append(f"{path} has changed since, so it stays")
+
+    def _take_entries_out(self, wrote: Wrote) -> None:
+        """Of an index that we made, those of the sessions that go; all of it while it
+        has nothing else.
+        """
+        path = wrote.path
+        came = self._sessions_brought_to(path.parent)
+        going = came - self.since.elsewhere
+        document = read_document(path)
+        if going == came and _is_as_written(path, wrote):
+            disk.remove_file(path)
+        elif document is not None:
+            self.stayed.append(f"{path} has something new in it, so it stays")
+            self._drop_entries(wrote, document.data, going)
+
+    def _drop_entries(self, wrote: Wrote, now: bytes, sessions: set[str]) -> None:
+        with contextlib.suppress(NotJsonError):
+            text = index.without(as_text(now), sessions)
+            self._rewrite(wrote, now, as_bytes(text))
+
+    def _sessions_brought_to(self, project: Path) -> set[str]:
+        sessions = set()
+        for path, _ in arrivals(self.manifest.operations):
+            session = session_at(path)
+            if session is not None and path.is_relative_to(project):
+                sessions.add(session)
+        return sessions
+
+    def _rewrite(
+        self, wrote: Wrote, now: bytes, content: bytes, mtime: int | None = None
+    ) -> None:
+        if content != now:
+            found = os.lstat(wrote.path)
+            attributes = Attributes.of(found, mtime)
+            self._write(wrote, [content], attributes)
 
     def _put_back(self, wrote: Wrote) -> None:
         """A document without the run's change; what came later stays in it.
@@ -514,10 +584,7 @@ class Rollback:
         for place in named:
             what = f"{place} has changed since, so it stays"
             self.stayed.append(f"{path}: {what}")
-        if content != now:
-            found = os.lstat(path)
-            attributes = Attributes.of(found, mtime)
-            self._write(wrote, [content], attributes)
+        self._rewrite(wrote, now, content, mtime)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
         """As it was staged; one that was taken away since comes from its second name,

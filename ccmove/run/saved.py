@@ -95,7 +95,7 @@ def document_back(
         following(layout, since),
         since.renamed.map,
     )
-    return text.encode("utf-8", "surrogateescape"), named, None
+    return as_bytes(text), named, None
 
 
 def following(layout: Layout, since: Since) -> Following:
@@ -117,6 +117,10 @@ def _names_back(since: Since) -> NameMap:
 
 def as_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
+
+
+def as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def plan_history_back(

@@ -181,7 +181,8 @@ class Removal:
             kept = self.directory / "retired" / target.name
             if target.parent.name != "retired" or not self.tree.has(kept):
                 continue
-            if not self.tree.has(path):
+            outlived = session_at(path) in self.staying
+            if not outlived and not self.tree.has(path):
                 self.tree.rename(kept, path)
 
     # -- documents

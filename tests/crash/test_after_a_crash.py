@@ -380,3 +380,75 @@ def test_what_others_wrote_into_a_config_file_that_an_unpack_made_stays() -> Non
     assert "Rolled back" in done.out
     assert bench.state.config() == {"numStartups": 1, "projects": theirs}
     assert sorted(os.listdir(bench.state.home)) == [".claude", ".claude.json"]
+
+
+def after_a_killed_unpack(scenario: str) -> Bench:
+    """The last change is made, and the run is not done."""
+    bench = bench_of(scenario)
+    reports = [p for p in bench.points if p.where.endswith("run/report.json")]
+    bench.reset()
+    happen(bench.job(), reports[-1], KILL)
+    return bench
+
+
+def test_sessions_that_left_after_a_killed_unpack_stay_with_all_that_is_theirs() -> (
+    None
+):
+    """`/cd` takes a transcript to another project, and nothing else. One of the two
+    took the place of its own beginning, which may not come back beside it.
+    """
+    bench = after_a_killed_unpack("unpack")
+    state = bench.state
+    project = handle_at(state, "neu")
+    elsewhere = directory(bench, "elsewhere")
+    elsewhere.mkdir()
+    came = [f for f in project.transcripts if b"since" not in f.read_bytes()]
+    left = {file.stem for file in came if (project.directory / file.stem).is_dir()}
+    assert len(left) == 2
+    for session in left:
+        with (project.directory / f"{session}.jsonl").open("ab") as file:
+            file.write(b'{"type":"relocated"}\n')
+        (project.directory / f"{session}.jsonl").rename(elsewhere / f"{session}.jsonl")
+    tasks = {path.name for path in (state.config_dir / "tasks").iterdir()}
+    prompts = [sum(s in line for line in lines_of(state)) for s in left]
+    assert all(prompts)
+    recovered = bench.recovery.run()
+    assert recovered.exit == 0, recovered
+    for session in left:
+        assert f"session {session} left for {elsewhere.name} since" in recovered.out
+        assert (project.directory / session / "subagents").is_dir()
+        found = list(state.projects.rglob(f"{session}.jsonl"))
+        assert found == [elsewhere / f"{session}.jsonl"]
+    assert {path.name for path in (state.config_dir / "tasks").iterdir()} == tasks
+    assert [sum(s in line for line in lines_of(state)) for s in left] == prompts
+
+
+def lines_of(state: StateBuilder) -> list[str]:
+    return state.history.read_text(encoding="utf-8").splitlines()
+
+
+def test_of_an_index_that_an_unpack_made_only_what_is_ours_is_taken_out() -> None:
+    bench = after_a_killed_unpack("unpack-empty")
+    index = handle_at(bench.state, "neu").index
+    session = bench.state.add_session("neu")
+    document = json.loads(index.read_bytes())
+    entry = {**document["entries"][0], "sessionId": session}
+    document["entries"].append(entry)
+    index.write_text(json.dumps(document, indent=2))
+    done = bench.recovery.run()
+    assert done.exit == 0, done
+    entries = json.loads(index.read_bytes())["entries"]
+    assert [entry["sessionId"] for entry in entries] == [session]
+    assert handle_at(bench.state, "neu").sessions == [session]
+
+
+def test_a_memory_that_an_unpack_brought_and_that_was_changed_stays_whole() -> None:
+    bench = after_a_killed_unpack("unpack-empty")
+    memory = handle_at(bench.state, "neu").memory / "MEMORY.md"
+    text = memory.read_text() + "- since\n"
+    memory.write_text(text)
+    done = bench.recovery.run()
+    assert done.exit == 0, done
+    assert f"{memory} has changed since, so it stays" in done.out
+    assert memory.read_text() == text
+    assert os.listdir(memory.parent) == ["MEMORY.md"]
