@@ -42,6 +42,7 @@ class Files:
         self.tree.make_room(self.base)
         self.finals = {}
         self.memories: list[tuple[Came, Path]] = []  # which are merged, and with what
+        self.replaced: list[Path] = []  # of which a longer or later version comes
         self._seen = {}
         self.sessions = self._decided()
 
@@ -200,6 +201,7 @@ class Files:
         """A former version goes into the backup, as it was when it was compared."""
         if not is_file(here):
             return None
+        self.replaced.append(here)
         self.placer.seen[here] = self._seen[here]
         self.placer.retire(here)
         return here

@@ -24,6 +24,7 @@ from ccmove.plan.model import (
 from ccmove.plan.newcomers import Coming, Present, refuse_another, refuse_twin
 from ccmove.plan.placing import Placer
 from ccmove.rewrite.pathmap import PathMap
+from ccmove.run.arrived import session_at
 from ccmove.text import plural
 from ccmove.transfer.archive import PackedProject
 from ccmove.transfer.documents import Documents
@@ -38,9 +39,9 @@ TRANSCRIPTS = ("transcript", "agent")  # roles
 
 def plan_unpack(
     layout: Layout, incoming: Incoming, request: UnpackRequest, ledger: Ledger
-) -> tuple[Plan, list[str]]:
-    """The plan that brings what came, and the sessions of which a longer transcript
-    takes the place of the one here; RefusedError where somebody is in the way.
+) -> tuple[Plan, set[str | None]]:
+    """The plan that brings what came, and the sessions of which something takes the
+    place of a file here; RefusedError where somebody is in the way.
     """
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
@@ -69,7 +70,8 @@ def plan_unpack(
         warnings=tuple(_told(files, documents, prompts)),
         options=UNPACK,
     )
-    return plan, files.sessions.of(Fate.LONGER)
+    replaced = {session_at(path) for path in files.replaced}
+    return plan, replaced
 
 
 # -- who is at NEW

@@ -385,6 +385,28 @@ def test_undo_names_sessions_that_left_or_were_deleted_since(
     assert not came.exists()
 
 
+def test_undo_brings_no_beginning_back_beside_the_session_that_left(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    """One session in two projects breaks `--resume`."""
+    app = there.project("app", sessions=1, subagents=False)
+    (session,) = app.sessions
+    text = app.transcripts[0].read_bytes()
+    mine = handle_at(here, "x").directory
+    mine.mkdir()
+    (mine / f"{session}.jsonl").write_bytes(text[: text.index(b"\n") + 1])
+    assert unpack(here, packed(there, "app")).exit == 0
+    elsewhere = handle_at(here, "elsewhere").directory
+    elsewhere.mkdir()
+    (mine / f"{session}.jsonl").rename(elsewhere / f"{session}.jsonl")
+    done = run_ccmove("undo", state=here)
+    assert done.exit == 0, done
+    assert f"stays there, in {elsewhere.name}: {session}" in done.out
+    found = list(here.projects.rglob(f"{session}.jsonl"))
+    assert found == [elsewhere / f"{session}.jsonl"]
+    assert found[0].read_bytes() == text
+
+
 def test_the_backup_of_an_undone_unpack_is_pruned_only_by_its_id(
     there: StateBuilder, here: StateBuilder
 ) -> None:
@@ -536,6 +558,25 @@ def test_a_session_that_is_running_is_not_replaced(
     refused = unpack(here, packed(there, "app"))
     assert refused.exit == 4, refused
     assert "is running" in refused.err
+
+
+def test_a_subagent_of_a_running_session_is_not_replaced(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", sessions=1)
+    (session,) = app.sessions
+    data = packed(there, "app")
+    assert unpack(here, data).exit == 0
+    agents = handle_at(here, "x").directory / session / "subagents"
+    (agent,) = agents.iterdir()
+    text = agent.read_bytes()
+    agent.write_bytes(text[: text.index(b"\n") + 1])
+    here.session_file(os.getpid(), str(here.code / "y"), "", session)
+    for words in (["-n"], []):
+        refused = unpack(here, data, *words)
+        assert refused.exit == 4, refused
+        assert "is running" in refused.err
+    assert agent.read_bytes() != text
 
 
 def spoiled(data: bytes, how: str) -> bytes:
