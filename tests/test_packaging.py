@@ -8,6 +8,7 @@ import importlib.util
 import re
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -142,6 +143,27 @@ def test_what_is_foreign_or_missing_in_a_package_is_named(tmp_path: Path) -> Non
         dist.compare(package, wheel - {"ccmove/py.typed"}, wheel)
 
 
+def with_page(package: Path, page: str) -> Path:
+    """A package of which only its page is there."""
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr("ccmove-1.0.dist-info/METADATA", page)
+    return package
+
+
+def test_on_the_page_of_the_package_index_every_link_leads_somewhere(
+    tmp_path: Path,
+) -> None:
+    """Within the repository they are relative; the control of `make dist`."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"leads nowhere: docs/move\.svg"):
+        dist.check_links(with_page(tmp_path / "x.whl", page))
+    hook = dist.PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    for change in hook["substitutions"]:
+        page = re.sub(change["pattern"], change["replacement"], page)
+    dist.check_links(with_page(tmp_path / "x.whl", page))
+    assert "](https://github.com/ccmove/ccmove/raw/v$HFPR_VERSION/docs/move.svg" in page
+
+
 def test_each_dependency_has_a_lowest_version_that_is_tried() -> None:
     names = [limit.partition("==")[0] for limit in dist.lowest()]
     assert names == ["click", "deepdiff", "filelock", "psutil", "rich"]
@@ -183,6 +205,7 @@ def test_where_there_is_no_make_the_same_is_typed() -> None:
     ):
         (in_make,) = {*re.findall(pattern, makefile)}
         assert in_make in steps
+    assert "python scripts/dist" in steps
 
 
 def test_a_release_is_of_a_tag_trusted_and_attested() -> None:
