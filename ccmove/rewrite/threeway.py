@@ -483,27 +483,27 @@ class _Projects(_Entries):
     def _take_apart(self, new: str, olds: list[str]) -> None:
         """What was made of one or more projects: each gets its own key again."""
         now = self.have.get(new)
-        has_own = new in olds
         movers = [old for old in olds if old != new]
         if not movers:
             self._keep(new)
-        elif now is None:  # it vanished since, and is named
+            return
+        if now is None:  # it vanished since, and is named
             for old in movers:
                 self.taking.lose(config.PROJECTS, old)
-        elif self._takes_all_back(new, movers):
-            (old,) = movers
-            text = self._without_the_run(new, now, old)
+            return
+        heir = self._heir(new, movers)
+        if heir is not None:
+            text = self._without_the_run(new, now, heir)
             followed = self._followed(text)
-            self.put(old, followed, new)
-            if has_own:
-                self.put(new, self.had[new].raw)
+            self.put(heir, followed, new)
+        elif new in olds:
+            heir = new
+            text = self._without_the_run(new, now, new)
+            self.put(new, text, new)
         else:
-            if has_own:
-                text = self._without_the_run(new, now, new)
-                self.put(new, text, new)
-            else:
-                self._leave_what_came_since(new, now)
-            for old in movers:
+            self._leave_what_came_since(new, now)
+        for old in olds:
+            if old != heir:
                 self.put(old, self.had[old].raw)
 
     def _keep(self, key: str) -> None:
@@ -539,15 +539,15 @@ class _Projects(_Entries):
         versions = _Versions(self.left[new], self.had[old], now)
         return self.taking.merged(versions, (config.PROJECTS, old))
 
-    def _takes_all_back(self, new: str, olds: list[str]) -> bool:
-        """Whether what came since goes back as well.
+    def _heir(self, new: str, olds: list[str]) -> str | None:
+        """The one to which what came since goes back as well.
 
-        Not where OLD was used again since: two values of one setting would meet.
+        None where OLD was used again since: two values of one setting would meet.
         """
-        (old, *others) = olds
-        if others or self._is_used_again(old):
-            return False
-        return self.taking.back.path(new) == old
+        old = self.taking.back.path(new)
+        if old is None or old not in olds or self._is_used_again(old):
+            return None
+        return old
 
     def _is_used_again(self, key: str) -> bool:
         """Whether something came since at a key that the run emptied, and stays."""

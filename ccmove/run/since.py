@@ -119,15 +119,11 @@ class Since:
 
         Never where it was unpacked: OLD is on another machine.
         """
-        if self.manifest.is_unpack:
-            for pair in self._pairs():
-                yield pair, False
-            return
         pairs = dict.fromkeys(self._pairs())
         coming = Counter(new for _, new in pairs)
         for pair in pairs:
             old, new = pair
-            if coming[new] > 1:
+            if self.manifest.is_unpack or coming[new] > 1:
                 yield pair, False
             elif folder_exists(new) is False or self._goes_back(new):
                 yield pair, True
@@ -139,9 +135,12 @@ class Since:
                 yield pair, folder_exists(old) is False
 
     def _pairs(self) -> Iterable[Move]:
-        yield from self.manifest.moves
+        """Not of a twin whose folder is gone: it came along, it was not asked for."""
+        asked = self.manifest.asked
+        yield from asked.moves
         for move in self.manifest.projects:
-            yield move.path, move.new_path
+            if asked.covers(move.path):
+                yield move.pair
 
     def _goes_back(self, new: str) -> bool:
         """Whether the run renamed the folder itself, so that its undo does, too."""

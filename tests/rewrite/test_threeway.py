@@ -134,11 +134,20 @@ class TestConfig:
         assert found == ({"/o": {"tools": ["a"]}, "/n": {"tools": ["b"]}}, [])
 
     def test_two_that_became_one_are_two_again(self) -> None:
-        """What came since can't be told apart: it stays where it is."""
+        """What came since stays where it is, if it follows neither."""
         before = {"/a": {"l": [1], "p": "/a"}, "/b": {"l": [2], "p": "/b"}}
-        found, named = projects(before, lambda p: p["/c"].update(since=1), BOTH)
+        found, named = projects(
+            before, lambda p: p["/c"].update(since=1), BOTH, native=True
+        )
         assert {name: found[name] for name in before} == before
         assert found["/c"] == {"since": 1}
+        assert named == []
+
+    def test_what_came_since_follows_one_of_two_that_became_one(self) -> None:
+        """The other one was a twin whose folder is gone: it had come along."""
+        before = {"/a": {"l": [1], "p": "/a"}, "/b": {"l": [2], "p": "/b"}}
+        found, named = projects(before, lambda p: p["/c"]["l"].append(3), BOTH)
+        assert found == {"/a": {"l": [1, 3], "p": "/a"}, "/b": before["/b"]}
         assert named == []
 
     @pytest.mark.parametrize("values", [({"v": 1}, {"v": 2}), ({"p": "/a"}, {})])

@@ -107,6 +107,13 @@ SHAPES = {
         had=("my_app",),
         since={"my-app": "my_app"},
     ),
+    "a twin whose folder is gone came along": Shape(
+        moves=(("my-app", "shop"),),
+        had=("my-app", "my_app"),
+        along=(("my_app", "shop"),),
+        without_notes=("my_app",),
+        since={"shop": "my-app"},
+    ),
     "a parent, one of whose children was merged": Shape(
         moves=(("old", "new"),),
         had=("old/x", "old/y", "new/x"),
@@ -137,7 +144,12 @@ SHAPES = {
         since={"new": "old"},
     ),
 }  # fmt: skip
-SHARED = ("a split", "the same encoded name")  # two paths, one memory
+# Two paths, one memory:
+SHARED = (
+    "a split",
+    "the same encoded name",
+    "a twin whose folder is gone came along",
+)
 # A rename saves no notes, so that a changed one is whole in one place or the other.
 UNSAVED = ("a rename, and a folder was made at OLD since",)
 

@@ -36,11 +36,14 @@ class Shape:
     without_notes: tuple[str, ...] = ()
     back: Pairs = ()  # folders that are renamed by hand before the undo
     made_since: tuple[str, ...] = ()  # folders that are made before the undo
+    along: Pairs = ()  # gone paths with OLD's encoded name, and where the run takes them
 
     def moved(self, name: str) -> str:
         """Where the run takes what is at `name`."""
         if "--only" in self.options:
             return dict(self.moves).get(name, name)
+        if name in dict(self.along):
+            return dict(self.along)[name]
         for old, new in self.moves:
             if name == old or name.startswith(f"{old}/"):
                 return new + name[len(old) :]
@@ -134,6 +137,8 @@ class Told:
         if "-m" not in shape.options:
             pairs = shape.moves if shape.renamed is None else shape.renamed
             self.rename_folders(pairs)
+        for gone, _ in shape.along:
+            self.life.folder(gone).rmdir()
         if len(shape.moves) == 1:
             words = [self.life.path(name) for name in shape.moves[0]]
         else:
