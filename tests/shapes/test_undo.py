@@ -81,6 +81,12 @@ SHAPES = {
         had=("aa", "bb"),
         since={"cc": "bb", "bb": "aa"},
     ),
+    "a chain in which all that came since stays": Shape(
+        moves=(("bb", "cc"), ("aa", "bb")),
+        had=("aa", "bb", "cc"),
+        made_since=("aa",),
+        since={"cc": "cc", "bb": "bb"},
+    ),
     "a move below another one": Shape(
         moves=(("aa", "bb"), ("xx", "bb/lib")),
         had=("aa", "xx"),
@@ -151,7 +157,10 @@ SHARED = (
     "a twin whose folder is gone came along",
 )
 # A rename saves no notes, so that a changed one is whole in one place or the other.
-UNSAVED = ("a rename, and a folder was made at OLD since",)
+UNSAVED = (
+    "a rename, and a folder was made at OLD since",
+    "a chain in which all that came since stays",
+)
 
 each_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 each_unshared = pytest.mark.parametrize(
