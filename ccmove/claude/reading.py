@@ -212,34 +212,33 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
 
 
 @contextlib.contextmanager
-def hashed_history(
-    path: Path, digest: hashlib._Hash
-) -> Iterator[tuple[Read, Fingerprint]]:
-    """Also its hash, complete in the end: another thread hashes what is read.
+def hashed(read: Read, digest: hashlib._Hash) -> Iterator[Read]:
+    """The same reads; of what they cover the hash is complete in the end, by another
+    thread.
 
-    So that has to be all of it, from the beginning on; blocks may overlap.
+    They have to begin at the beginning and leave nothing out; they may overlap.
     """
     waiting: SimpleQueue[bytes | None] = SimpleQueue()
-    hashed = 0
+    done = 0
 
     def hash_all() -> None:
         for block in iter(waiting.get, None):
             digest.update(block)
 
-    with open_history(path) as (read, seen), meanwhile(hash_all) as is_busy:
+    with meanwhile(hash_all) as is_busy:
 
         def reading(offset: int, length: int) -> bytes:
-            nonlocal hashed
+            nonlocal done
             block = read(offset, length)
-            if offset + len(block) > hashed:
-                waiting.put(block[hashed - offset :])
-                hashed = offset + len(block)
+            if offset + len(block) > done:
+                waiting.put(block[done - offset :])
+                done = offset + len(block)
             while waiting.qsize() > MOST_WAITING and is_busy():
                 time.sleep(0.0005)  # else blocks would pile up in memory
             return block
 
         try:
-            yield reading, seen
+            yield reading
         finally:
             waiting.put(None)  # else that thread would never end
 

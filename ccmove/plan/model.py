@@ -7,9 +7,8 @@ are renamed and made; files that are made come last. A dry run prints the list,
 a run does it, and a manifest is the same list with what recognises each.
 """
 
-import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -139,8 +138,6 @@ class WriteHistory:
     scan: Scan  # what changes in it
     seen: Fingerprint  # what it grows by after this is carried over
     rule: Rule  # by which that is rewritten
-    # Of all that was seen:
-    before: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     mtime_ns: int | None = None
 
     @property

@@ -2,13 +2,12 @@
 This is also the whole of a dry run.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
-from ccmove.claude.reading import hashed_history
+from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
 from ccmove.hints import to_type
@@ -151,11 +150,11 @@ def _history(layout: Layout, paths: PathMap, tick: Tick) -> WriteHistory:
     """What changes in the history;
     its scan also knows which prompts NEW has already.
     """
-    with hashed_history(layout.history, before := hashlib.sha256()) as (read, seen):
+    with open_history(layout.history) as (read, seen):
         at_new = tuple((new, new) for _, new in paths.moves)
         both = PathMap(paths.moves + at_new, paths.kept, paths.alone)
         scan = history.scan(read, seen.size, ByPath(both), tick=tick)
-    return WriteHistory(layout.history, scan, seen, ByPath(paths), before)
+    return WriteHistory(layout.history, scan, seen, ByPath(paths))
 
 
 def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path], ...]:

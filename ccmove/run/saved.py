@@ -135,7 +135,7 @@ def plan_history_back(
     wrote = since.manifest.history
     mtime: int | None = None
     with open_history(path) as (read, seen):
-        before, hashes = _hash_up_to(read, seen.size, wrote, tick)
+        hashes = _hashes_of(read, seen.size, wrote, tick)
         if wrote is None:
             scan = _lines_back(Scan(), read, seen.size, since)
         elif since.manifest.is_unpack:
@@ -154,21 +154,23 @@ def plan_history_back(
             else:
                 scan = _lines_back(kept, read, seen.size, since)
         if wrote is not None:
-            mtime = _date_before(wrote, hashes, scan)
+            mtime = _date_before(wrote, seen.size, hashes, scan)
     if not scan.lines:
         return None
-    return WriteHistory(path, scan, seen, since, before, mtime)
+    return WriteHistory(path, scan, seen, since, mtime)
 
 
 def _hash_before(wrote: WroteHistory) -> str:
     return "" if wrote.before is None else wrote.before.sha256
 
 
-def _date_before(wrote: WroteHistory, hashes: dict[int, str], scan: Scan) -> int | None:
+def _date_before(
+    wrote: WroteHistory, size: int, hashes: dict[int, str], scan: Scan
+) -> int | None:
     """The date to give back, where all is to be as it was."""
     before = wrote.before
     after = wrote.after
-    is_as_left = max(hashes) == after.size and hashes[after.size] == after.sha256
+    is_as_left = size == after.size and hashes[size] == after.sha256
     if before is not None and is_as_left and scan.new_size() == before.size:
         return before.mtime_ns
     return None
@@ -180,21 +182,20 @@ def _lines_back(kept: Scan, read: Read, size: int, since: Since) -> Scan:
     return history.lines_back(kept, read, size, way)
 
 
-def _hash_up_to(
+def _hashes_of(
     read: Read, size: int, wrote: WroteHistory | None, tick: Tick
-) -> tuple["hashlib._Hash", dict[int, str]]:
-    """The hash of the history, and of its beginnings as long as the run knew it."""
-    digest = hashlib.sha256()
+) -> dict[int, str]:
+    """The hashes of the history's beginnings, as long as it was before the run and
+    after it."""
     hashes: dict[int, str] = {}
-    marks = {size}
-    if wrote is not None:
-        marks.add(wrote.size_before)
-        marks.add(wrote.after.size)
+    if wrote is None:
+        return hashes
+    digest = hashlib.sha256()
     done = 0
-    for mark in sorted(marks):
+    for mark in sorted({wrote.size_before, wrote.after.size}):
         if mark > size:
             break
         add_to_hash(digest, read, done, mark, tick)
         done = mark
         hashes[mark] = digest.hexdigest()
-    return digest, hashes
+    return hashes

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from ccmove.claude.reading import (
     Fingerprint,
     add_to_hash,
+    hashed,
     is_there,
     meanwhile,
     open_regular,
@@ -99,7 +100,7 @@ class StagedHistory:
         self.path = staged
         self.scan = write.scan.copy()  # which may grow; the plan stays as it is
         self._seen = write.seen
-        self._before = write.before.copy()
+        self._before = hashlib.sha256()
         self._after = hashlib.sha256()
         self._checked = 0  # bytes that were read back as planned
         self._files = Path()
@@ -118,6 +119,7 @@ class StagedHistory:
         waiting = SimpleQueue[bytes | None]()
         with (
             self._opened_now() as file,
+            hashed(reader(file), self._before) as read,
             meanwhile(lambda: self._read_back(waiting)) as is_busy,
         ):
             attributes = Attributes()
@@ -127,7 +129,7 @@ class StagedHistory:
 
             def pieces() -> Iterator[bytes]:
                 done = 0
-                for piece in history.rewritten(reader(file), self.scan):
+                for piece in history.rewritten(read, self.scan):
                     yield piece
                     waiting.put(piece)
                     while waiting.qsize() > 4 and is_busy():

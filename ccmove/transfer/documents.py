@@ -2,7 +2,6 @@
 the config file, prompts. The paths in them are those of here by then.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path, PureWindowsPath
 from typing import ClassVar
 
-from ccmove.claude.reading import hashed_history
+from ccmove.claude.reading import open_history
 from ccmove.claude.state import INDEX
 from ccmove.errors import ArchiveError
 from ccmove.plan.model import WriteHistory
@@ -190,10 +189,9 @@ class Documents:
         """Those that are not here yet come to the end of the history."""
         coming = list(self._prompts_that_come())
         path = self.layout.history
-        digest = hashlib.sha256()
-        with hashed_history(path, digest) as (read, seen):
+        with open_history(path) as (read, seen):
             scan = with_lacking(read, seen.size, coming)
-        return WriteHistory(path, scan, seen, NO_RULE, digest)
+        return WriteHistory(path, scan, seen, NO_RULE)
 
     def _prompts_that_come(self) -> Iterator[ComingPrompt]:
         sessions = self.files.sessions
