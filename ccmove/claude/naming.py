@@ -81,9 +81,11 @@ def sieve(*paths: str) -> Callable[[str], bool]:
     return lambda name: name.startswith(tuple(starts))
 
 
-def _spellings(path: str) -> tuple[str, str]:
+def _spellings(path: str) -> tuple[str, ...]:
     """2.1.92 composed the path before encoding it; the others take it as it is."""
-    return path, path if path.isascii() else unicodedata.normalize("NFC", path)
+    if path.isascii():
+        return (path,)
+    return path, unicodedata.normalize("NFC", path)
 
 
 def _hash(path: str) -> int:

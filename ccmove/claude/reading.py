@@ -101,7 +101,7 @@ def open_file(path: Path) -> int:
         return parent.open(path.name)
 
 
-def is_there(path: Path) -> bool:
+def is_there(path: Path | str) -> bool:
     """Whether anything has this name. When that can't be told, it is an error and not a
     no: something of the user's that is taken for gone would be lost.
     """

@@ -199,6 +199,16 @@ class State:
             raise RefusedError(what, look_at(projects)) from None
         return tuple(sorted(names))
 
+    def having(self, entry: str) -> Iterator[Path]:
+        """The entry of this name in each project directory that has one; a directory
+        that is closed to us is passed over.
+        """
+        projects = str(self.layout.projects)
+        for name in self.directory_names:
+            path = os.path.join(projects, name, entry)
+            if os.path.lexists(path):
+                yield Path(path)
+
     def _look_into(self, name: str) -> ProjectDirectory:
         """Its entries and the paths they name."""
         path = self.layout.projects / name

@@ -8,7 +8,7 @@ at what is there and takes each file as the plan will leave it.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ccmove.claude.git import find_repair
 from ccmove.claude.layout import Layout
@@ -200,7 +200,8 @@ class Search:
         root = self.layout.config_dir
         rewritten: set[Path] = set()
         for place in PLACES:
-            rewritten.update(place.files(self.layout))
+            if PurePath(place.pattern).parts[0] not in PASSED_OVER:
+                rewritten.update(place.files(self.layout))
         number = 0
         for name in names_in(root):
             if name in PASSED_OVER:
@@ -311,8 +312,7 @@ class Search:
         # In a swap or a chain what was moved names an old path again, and rightly so.
         if not any(self.asked.covers(new) for _, new in self.asked.moves):
             yield Source(layout.real_config_file)
-        for name in State(layout).directory_names:
-            notes = layout.projects / name / MEMORY
+        for notes in State(layout).having(MEMORY):
             yield Source(notes)
 
     def _sources_of_daemon(self) -> Iterator[Source]:

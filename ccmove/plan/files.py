@@ -42,18 +42,33 @@ class Place:
     of_daemon: bool = False  # which would undo the change while it runs
 
     def files(self, layout: Layout) -> list[Path]:
-        """Where such files may be; no link is followed on the way."""
+        """Those that are there, or may be: few projects have one."""
         first, *parts = PurePath(self.pattern).parts
-        paths = [layout.config_dir / first]
+        root = layout.config_dir / first
         if first == "projects":
-            paths = [layout.projects]
+            root = layout.projects
+        paths = [str(root)]
         for part in parts:
-            folders = paths
-            paths = []
-            for folder in folders:
-                names = names_in(folder) if part == "*" else [part]
-                paths += [folder / name for name in names]
-        return paths
+            paths = list(_one_step_down(paths, part))
+        files = filter(_may_be_there, paths)
+        return list(map(Path, files))
+
+
+def _one_step_down(folders: Iterable[str], part: str) -> Iterator[str]:
+    """What has this name in these folders; `*` is all that is in one."""
+    for folder in folders:
+        names = [part]
+        if part == "*":
+            names = names_in(Path(folder))
+        for name in names:
+            yield os.path.join(folder, name)
+
+
+def _may_be_there(path: str) -> bool:
+    try:
+        return is_there(path)
+    except OSError:
+        return True  # who reads it says what is wrong
 
 
 PLACES = [
@@ -77,18 +92,16 @@ def rewrite_aliases(
     The sessions of one that is split are in two directories then: both are named.
     """
     parts = [portion for portion in portions if portion.kind == "split"]
-    projects = state.layout.projects
-    for name in state.directory_names:
-        file = projects / name / ALIASES
-        if not os.path.lexists(file):  # one that is closed to us stops nobody's move
-            continue
+    for file in state.having(ALIASES):
         draft = placer.draft(file)
         directories = draft.text.split("\n")
-        draft.text = lines.aliases(draft.text, names)
+        text = lines.aliases(draft.text, names)
         for part in parts:
-            if str(part.source) in directories:
+            source = str(part.source)
+            if source in directories:
                 line = f"{part.target}\n"
-                draft.text = lines.appended(draft.text, line)
+                text = lines.appended(text, line)
+        draft.text = text
 
 
 def rewrite_indexes(
@@ -181,8 +194,6 @@ def rewrite_others(
     """The new texts of these files; what can't be read is left alone."""
     for path, rewrite in files:
         try:
-            if _lacks(placer.layout, path):
-                continue
             if placer.state.document(path) is not None:
                 draft = placer.draft(path)
                 draft.text = rewrite(draft.text, paths, names)
@@ -196,16 +207,6 @@ def rewrite_others(
                 raise
             what = f"can't be read as JSON, and stays as it is: {describe(error)}"
             placer.leave(path, what)
-
-
-def _lacks(layout: Layout, path: Path) -> bool:
-    """Whether a project has no such file; this look is cheap, and few have one."""
-    if not path.is_relative_to(layout.projects):
-        return False
-    try:
-        return not is_there(path)
-    except OSError:
-        return False  # who reads it says what is wrong
 
 
 def other_files(

@@ -2,7 +2,6 @@
 tools, MCP servers, links of GitHub.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ccmove.claude.state import MEMORY, get, members
 from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import Plan, Write
 from ccmove.plan.records import Count
+from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import tail_below
 
 SERVERS = "mcpServers"
@@ -119,8 +119,8 @@ def _amounts(entry: object) -> dict[str, int]:
 def _values(text: bytes | None) -> object:
     """What the config file holds; nothing when it is not there."""
     try:
-        return json.loads(text) if text else None
-    except (ValueError, RecursionError):
+        return parse(text.decode("utf-8", "surrogateescape")).value if text else None
+    except NotJsonError:
         return None
 
 

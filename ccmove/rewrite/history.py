@@ -56,7 +56,11 @@ class Prompt(NamedTuple):
     start: int  # where the value of `project` begins
     project: bytes  # its JSON text
     digest: bytes  # of the rest of the line, by which it is known again
-    session: str | None
+    raw_session: bytes | None
+
+    @property
+    def session(self) -> str | None:
+        return None if self.raw_session is None else decoded(self.raw_session)
 
 
 class Rule(Protocol):
@@ -335,11 +339,10 @@ def _lines_with(
 def _prompt(line: bytes, start: int) -> Prompt | None:
     """The prompt that a line is, if its `project` is a string; raises on no JSON."""
     text = line.decode()
-    session = None
-    if usual := _USUAL.fullmatch(line):
+    usual = _USUAL.fullmatch(line)
+    if usual is not None:
         begin, end = usual.span(2)
-        if usual[3]:
-            session = decoded(usual[3])
+        session = usual[3]
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
@@ -350,16 +353,16 @@ def _prompt(line: bytes, start: int) -> Prompt | None:
         ahead = text[: project.start]
         begin = len(ahead.encode())
         end = begin + len(project.raw.encode())
-        session = _string(members.get("sessionId"))
+        session = _raw_string(members.get("sessionId"))
     value = line[begin:end]
     digest = _digest(line, begin, end)
     return Prompt(start + begin, value, digest, session)
 
 
-def _string(node: Node | None) -> str | None:
+def _raw_string(node: Node | None) -> bytes | None:
     if node is None or not isinstance(node.value, str):
         return None
-    return node.value
+    return node.raw.encode()
 
 
 def _digest(line: bytes, begin: int, end: int) -> bytes:
@@ -470,7 +473,9 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
-        _, project, digest, session = prompt
+        project = prompt.project
+        digest = prompt.digest
+        session = prompt.session
         key = project, digest
         olds = written.get(key)
         back: Swap | None = None

@@ -48,6 +48,8 @@ class PathMap:
 
     def map(self, path: str) -> str | None:
         """Where `path` is after the moves, or None when they do not concern it."""
+        if not compared(path).startswith(self._beginning):
+            return None  # as most of thousands do
         for above in with_parents(path):
             if above in self._kept:
                 return None
@@ -76,6 +78,12 @@ class PathMap:
         for move in self.moves:
             by_old.setdefault(compared(move[0]), []).append(move)
         return by_old
+
+    @cached_property
+    def _beginning(self) -> str:
+        """What every path begins with that the moves concern."""
+        olds = [*self._by_old]
+        return os.path.commonprefix(olds)  # noqa: RUF071 - a part of a name will do
 
     @cached_property
     def _kept(self) -> frozenset[str]:
