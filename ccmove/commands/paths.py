@@ -288,18 +288,21 @@ def _is_known(layout: Layout, path: str) -> bool:
 
 def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
     """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
-    above, name = os.path.split(pair.new)
-    folders = folders_in(above)
-    same = _same_repository(layout, pair, folders)
-    if same is not None:
-        text = "did you mean (same repository)"
-        return _with_paths(options, pair.typed_old, same, text)
-    names = {os.path.basename(folder) for folder in folders}
-    near = alike(name, names, least=ALMOST)
-    if not near:
+    folders = folders_in(os.path.dirname(pair.new))
+    text = "did you mean (same repository)"
+    folder = _same_repository(layout, pair, folders)
+    if folder is None:
+        text = "did you mean"
+        folder = _almost_called(pair.new, folders)
+    if folder is None:
         return None
-    folder = os.path.join(above, near[0])
-    return _with_paths(options, pair.typed_old, folder, "did you mean")
+    return _with_paths(options, pair.typed_old, folder, text)
+
+
+def _almost_called(path: str, folders: list[str]) -> str | None:
+    by_name = {os.path.basename(folder): folder for folder in folders}
+    near = alike(os.path.basename(path), by_name, least=ALMOST)
+    return by_name[near[0]] if near else None
 
 
 def _same_repository(layout: Layout, pair: Pair, folders: list[str]) -> str | None:

@@ -125,9 +125,14 @@ class Write:
     mtime_ns: int | None = None  # of a file that is as before again
 
     @property
+    def is_made(self) -> bool:
+        """Whether there is no such file yet."""
+        return self.before is None
+
+    @property
     def is_locked(self) -> bool:
         """Whether the client has a lock for it: the config file, when it is there."""
-        return self.form == "config" and self.before is not None
+        return self.form == "config" and not self.is_made
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,6 +276,8 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
         if kind == "rename" and tree.now(portion.target) != portion.source:
             kind = "merge"
         for share in portion.shares:
+            names = tuple(item.name for item in share.items)
+            notes = tuple(notes_among(portion.source, share.items))
             files = [item for item in share.items if item.size is not None]
             conversations = [item for item in files if item.is_conversation]
             yield ProjectMove(
@@ -283,8 +285,8 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
                 share.new_path,
                 *portion.names,
                 kind=kind,
-                entries=tuple(item.name for item in share.items),
-                notes=tuple(notes_among(portion.source, share.items)),
+                entries=names,
+                notes=notes,
                 transcripts=len(conversations),
                 size=sum(item.size or 0 for item in files),
             )

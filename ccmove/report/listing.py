@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import rich.table
 
 WIDE = 80  # columns of a terminal
+RIGHT_OF_CELLS = (0, 2, 0, 0)  # two columns that stay empty
 # Of a folder, by whether it exists, and of a backup.
 FOLDERS = {True: ("ok", "green"), False: ("GONE", STYLES["bad"]), None: ("?", "")}
 LABELS = {"settings": "settings: ", "unpack": "unpacked: "}  # of moves, by the kind
@@ -93,44 +94,59 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     from rich.text import Text
 
     console = printer.rich_console()
-    is_wide = console.width >= WIDE
+    width = console.width
+    is_wide = width >= WIDE
     table = _empty_table(is_wide)
-    room = console.width - 18  # of a path
+    room = width - 18  # of a path
     if is_wide:
-        room = console.width - 40
+        room = width - 40
     rows = _by_depth(projects, is_nested=printer.terminal)
     for project, depth, name in rows:
         state, style = FOLDERS[project.exists]
-        amounts = [str(project.sessions)]
-        if is_wide:
-            day = date(project.last_used) or "-"
-            amounts += [size(project.bytes), day[:10]]
+        folder = Text(state, style)
+        amounts = _amounts(project, is_wide)
         indent = 2 * depth
-        path = breakable(printer.shown(name), room - indent)
-        cell = Padding.indent(Text(path), indent)
-        table.add_row(Text(state, style), *amounts, cell)
+        shown = printer.shown(name)
+        text = breakable(shown, room - indent)
+        path = Padding.indent(Text(text), indent)
+        table.add_row(folder, *amounts, path)
         if printer.verbose and project.kept:
-            also = ", ".join(project.kept_in_words)
-            cell = Padding.indent(f"also kept: {also}", indent + 2)
+            kept = ", ".join(project.kept_in_words)
+            also = Padding.indent(f"also kept: {kept}", indent + 2)
             nothing = [""] * len(amounts)
-            table.add_row("", *nothing, cell)
+            table.add_row("", *nothing, also)
     with console.capture() as capture:
         console.print(table)
-    text = re.sub(r" +$", "", capture.get(), flags=re.MULTILINE)
-    print(text, end="", file=console.file)
+    for line in capture.get().splitlines():
+        print(line.rstrip(" "), file=console.file)
 
 
 def _empty_table(is_wide: bool) -> rich.table.Table:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("FOLDER", no_wrap=True)
-    table.add_column("SESSIONS", no_wrap=True, justify="right")
+    folder = Column("FOLDER")
+    sessions = Column("SESSIONS", justify="right")
+    columns = [folder, sessions]
     if is_wide:
-        table.add_column("SIZE", no_wrap=True, justify="right", min_width=8)
-        table.add_column("LAST USED", no_wrap=True)
-    table.add_column("PATH", overflow="fold")
+        amount = Column("SIZE", justify="right", min_width=8)
+        last_used = Column("LAST USED")
+        columns += [amount, last_used]
+    for column in columns:
+        column.no_wrap = True
+    path = Column("PATH", overflow="fold")
+    table = Table(*columns, path, box=None, pad_edge=False)
+    table.padding = RIGHT_OF_CELLS
+    table.header_style = "dim"
     return table
+
+
+def _amounts(project: Project, is_wide: bool) -> list[str]:
+    """How much there is of a project, a cell each."""
+    sessions = str(project.sessions)
+    if not is_wide:
+        return [sessions]
+    day = date(project.last_used) or "-"
+    return [sessions, size(project.bytes), day[:10]]
 
 
 def _by_depth(

@@ -410,19 +410,18 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
     replaces or, for a file that is made, in the directory of the run.
     """
     staged: dict[int, Staged] = {}
+    directory = layout.run_dir / "staged"
     for number, op in enumerate(plan.operations):
+        if not isinstance(op, Write | WriteHistory):
+            continue
         name = staged_name(identifier, number)
-        beside = op.path.with_name(name)
-        match op:
-            case WriteHistory():
-                made = layout.run_dir / "staged" / name
-                path = made if op.is_made else beside
-                staged[number] = StagedHistory(number, op, path)
-            case Write(before=None):
-                made = layout.run_dir / "staged" / name
-                staged[number] = StagedDocument(number, op, made)
-            case Write():
-                staged[number] = StagedDocument(number, op, beside)
+        path = op.path.with_name(name)
+        if op.is_made:
+            path = directory / name
+        if isinstance(op, Write):
+            staged[number] = StagedDocument(number, op, path)
+        else:
+            staged[number] = StagedHistory(number, op, path)
     return staged
 
 
