@@ -21,6 +21,7 @@ from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.run import disk
 from ccmove.run.locks import ccmove_lock
 from ccmove.run.preflight import refuse_foreign_state
+from ccmove.run.signals import interrupts_ignored
 
 # Beside the settings, only ever made by us and under our lock: one that is there was
 # left by a call that was killed.
@@ -109,19 +110,31 @@ def _refusing(file: Path) -> Iterator[None]:
 def _replace(layout: Layout, look: Look, after: str | None) -> None:
     """Put a text in the place of what was read; None removes the file."""
     refuse_foreign_state(layout)
-    with ccmove_lock(layout):
+    data = None
+    if after is not None:
+        data = after.encode("utf-8", "surrogateescape")
+    with ccmove_lock(layout), interrupts_ignored():
         if _look(layout) != look:
             raise RefusedError(f"{look.file} was changed meanwhile", again("try again"))
-        if after is None:
-            disk.remove_file(look.file)
-            return
-        data = after.encode("utf-8", "surrogateescape")
-        staged = look.file.with_name(STAGED)
-        disk.remove_file(staged, flushed=False)
         try:
-            _write(staged, look, data)
-        finally:
-            disk.remove_file(staged, flushed=False)
+            _put(look, data)
+        except OSError:
+            if _look(layout).data != data:
+                raise
+            # Only flushing failed: after a power cut it may be as it was before.
+
+
+def _put(look: Look, data: bytes | None) -> None:
+    staged = look.file.with_name(STAGED)
+    disk.remove_file(staged, flushed=False)
+    if data is None:
+        disk.remove_file(look.file)
+        return
+    try:
+        _write(staged, look, data)
+    except OSError:
+        disk.remove_file(staged, flushed=False)
+        raise
 
 
 def _write(staged: Path, look: Look, data: bytes) -> None:
