@@ -22,6 +22,7 @@ def shape() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_nothing_is_over_a_limit(shape: ModuleType) -> None:
     _, complaints = shape.measure_all(shape.ROOT / "ccmove")
     assert [str(complaint) for complaint in complaints] == []

@@ -11,6 +11,8 @@ from tests.support import seams
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
+pytestmark = pytest.mark.slow
+
 GROWING = f"""{seams.PROLOGUE}
 step = Work.STEP
 grown = []

@@ -9,6 +9,8 @@ from tests.support import seams, tree
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
+pytestmark = pytest.mark.slow
+
 # Runs ccmove, but the process gets the signal just before or just after one step.
 SCRIPT = f"""{seams.PROLOGUE}
 stage, number, when = sys.argv[1], int(sys.argv[2]), sys.argv[3]

@@ -10,6 +10,8 @@ from tests.shapes.bench import Bench
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
+pytestmark = pytest.mark.slow
+
 
 def complete(state: StateBuilder, words: str, shell: str = "bash") -> list[str]:
     """What a shell is answered when TAB is pressed at the end of `words`."""

@@ -473,6 +473,7 @@ def everything_wrong(state: StateBuilder) -> None:
     state.add_prompt("only-prompt", "hello")
 
 
+@pytest.mark.slow
 def test_every_command_that_is_printed_can_be_typed_as_it_stands(
     state: StateBuilder,
 ) -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.support.run import Completed, ccmove_command, run_ccmove, run_child
 from tests.support.state import StateBuilder
 
+pytestmark = pytest.mark.slow
+
 needs_dev_full = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="needs /dev/full"
 )

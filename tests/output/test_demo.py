@@ -18,6 +18,8 @@ from tests.support.run import ccmove_command, clean_environment, run_ccmove, run
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 
+pytestmark = pytest.mark.slow
+
 
 def left_over(state: StateBuilder) -> list[str]:
     return sorted(path.name for path in (state.root / "tmp").iterdir())

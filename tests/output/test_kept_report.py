@@ -16,6 +16,8 @@ from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder
 from tests.systems import windows
 
+pytestmark = pytest.mark.slow
+
 Words = list[str | Path]
 
 

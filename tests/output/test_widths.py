@@ -19,6 +19,8 @@ from ccmove.report.console import Printer
 from tests.output.situations import Stage
 from tests.support.state import StateBuilder
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = range(40, 131)
 COMMAND = re.compile(
     r" *(ccmove|git|grep|findstr|mv|move(?= .?[A-Z]:)|ls|dir|df|mkdir|chmod) "

@@ -5,6 +5,7 @@ again.
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ from tests.rewrite.strategies import (
     spellings,
 )
 from tests.support.oddlines import stringify
+
+pytestmark = pytest.mark.slow
 
 MOVE = PathMap(((OLD, NEW),))
 STATE = "/home/dev/.claude/projects/"

@@ -4,11 +4,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote, walk
 from tests.rewrite.strategies import BLANKS, DOCUMENTS
+
+pytestmark = pytest.mark.slow
 
 ALMOST_JSON = st.text('{}[]",:\\u0e1-.+tfn \n\t\ufeff\0\ud800', max_size=14)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from tests.rewrite.test_document_properties import (
     count_members,
 )
 from tests.support.oddlines import stringify
+
+pytestmark = pytest.mark.slow
 
 MOVE = PathMap(((OLD, NEW),))
 INDENTS = st.sampled_from([None, 2])

@@ -219,6 +219,7 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_too_many_files_are_refused_in_words() -> None:
     name = f"file-history/{FIRST}/{{:0200}}"
     members = tuple(Member("memory", name.format(n), 1, DATE) for n in range(120_000))

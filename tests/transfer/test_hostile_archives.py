@@ -22,6 +22,8 @@ from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 from tests.transfer.archives import FIRST, SECOND, Archive, regular, sample_archive
 
+pytestmark = pytest.mark.slow
+
 Spoil = Callable[[Archive], bytes | None]
 BASE = "projects/1"
 NOTE = f"{BASE}/memory/MEMORY.md"

@@ -157,6 +157,7 @@ def test_the_header_says_where_it_comes_from(state: StateBuilder) -> None:
     assert project["git"]["root"] == str(root).strip()
 
 
+@pytest.mark.slow
 def test_the_same_state_gives_the_same_archive(state: StateBuilder) -> None:
     handle = full_project(state)
     for suffix in (".tar.gz", ".tar"):
