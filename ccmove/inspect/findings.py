@@ -26,7 +26,13 @@ from ccmove.claude.state import INDEX, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnfinishedRunError, describe
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.mentions import mentions_of_past
-from ccmove.inspect.survey import Directory, Project, Survey, ancestors
+from ccmove.inspect.survey import (
+    KEPT_ELSEWHERE,
+    Directory,
+    Project,
+    Survey,
+    ancestors,
+)
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.windows import is_windows
 from ccmove.run.backups import SET_ASIDE, backup_ids
@@ -223,9 +229,13 @@ def _parent(finder: Finder, path: str) -> Finding:
 
 
 def _kind(survey: Survey, project: Project) -> str:
+    """Entries are those of a moved project where its conversations say so. A move of
+    ours takes all along: what is at its old path came since, and may be another's.
+    """
     if project.sessions or "note" in project.kept:
         return "orphan"
-    return "moved-entries" if project.path in survey.former else "stale-entries"
+    former = survey.former.get(str(project.path), {})
+    return "moved-entries" if KEPT_ELSEWHERE in former.values() else "stale-entries"
 
 
 def _found_around(finder: Finder, path: str) -> str | None:

@@ -23,7 +23,7 @@ from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.owners import folders_in
-from ccmove.inspect.survey import Project, Survey, ancestors
+from ccmove.inspect.survey import MOVED_BY_US, Project, Survey, ancestors
 from ccmove.plan.newcomers import is_another, went_on
 from ccmove.rewrite.pathmap import is_root, tail_below
 from ccmove.rewrite.windows import compared
@@ -42,15 +42,16 @@ SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "
 
 
 class Basis(IntEnum):
-    """What says where a lost project is now, the best first: the state itself, git,
-    what is in a folder, its name, or only where it is.
+    """What says where a lost project is now, the best first: its conversations, a move
+    of ours, git, what is in a folder, its name, or only where it is.
     """
 
-    STATED = 0
-    SAME_REPOSITORY = 1
-    INSIDE = 2
-    NAME = 3
-    SAME_PLACE = 4
+    CONVERSATIONS = 0
+    OUR_MOVE = 1  # which took all along: what is there now came since, maybe another's
+    SAME_REPOSITORY = 2
+    INSIDE = 3
+    NAME = 4
+    SAME_PLACE = 5
 
 
 @dataclass(slots=True)
@@ -73,7 +74,8 @@ class Candidate:
     def confidence(self) -> str:
         if self.against or self.is_by_name:
             return "possible"
-        return "certain" if self.is_proven or self.basis is Basis.STATED else "likely"
+        is_certain = self.is_proven or self.basis is Basis.CONVERSATIONS
+        return "certain" if is_certain else "likely"
 
     @property
     def level(self) -> int:
@@ -314,7 +316,8 @@ class Finder:
 
     def _stated(self, path: str) -> Iterator[Sign]:
         for new, how in self.survey.former.get(path, {}).items():
-            yield new, Basis.STATED, how
+            is_ours = how == MOVED_BY_US
+            yield new, Basis.OUR_MOVE if is_ours else Basis.CONVERSATIONS, how
 
     def _same_repository(self, path: str, ours: Identity) -> Iterator[Sign]:
         """A checkout with the same remote or root commit is likely the lost project."""
@@ -449,7 +452,7 @@ class Finder:
         repository, which was there before or was made afterwards.
         """
         is_around = tail_below(path, candidate.path) is not None
-        if is_around or candidate.basis is Basis.STATED:
+        if is_around or candidate.basis <= Basis.OUR_MOVE:
             return
         first, last = self._time_of_use(path)
         log: Log = []

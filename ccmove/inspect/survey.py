@@ -27,6 +27,8 @@ from ccmove.text import plural
 
 Progress = Callable[[str, int, int], None]  # of what, how much is done, in all
 Former = tuple[str, str, str]  # a path, where that is now, and how that is known
+MOVED_BY_US = "ccmove moved it there"
+KEPT_ELSEWHERE = "its conversations are kept for that path now"
 
 
 class Amount(NamedTuple):
@@ -210,7 +212,7 @@ class Survey:
     def _moved_by_us(self) -> Iterator[Former]:
         """Where our moves brought what was at a path, the newest first."""
         for old, new in still_moved(reversed(self.our_moves)):
-            yield old, new, "ccmove moved it there"
+            yield old, new, MOVED_BY_US
 
     def _kept_elsewhere(self) -> Iterator[Former]:
         """A path is where its conversations are kept, if the oldest there is one of its
@@ -220,7 +222,6 @@ class Survey:
         with it shows: that says nothing of its project. Nor does what our own moves
         brought, of the path that it names.
         """
-        how = "its conversations are kept for that path now"
         directories = self.directories.values()
         at_home: set[str | None] = set()
         for directory in directories:
@@ -233,7 +234,7 @@ class Survey:
             (new,) = directory.claims
             guests = directory.named_elsewhere - at_home
             if oldest.path in guests:
-                yield str(oldest.path), new, how
+                yield str(oldest.path), new, KEPT_ELSEWHERE
 
     def _oldest_session(self, directory: Directory) -> Item | None:
         """Of those that no move of ours brought."""

@@ -47,6 +47,27 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(
     assert diff(before, snapshot(state.home), ignore=OURS) == []
 
 
+@pytest.mark.parametrize("sessions", [0, 1])
+def test_what_came_to_an_old_path_of_ours_is_not_moved_unasked(
+    state: StateBuilder, sessions: int
+) -> None:
+    """Found by a random life: another folder had the old name for a while, and its
+    trust and tools would have become those of the project that was moved."""
+    old, new = state.project("old").path, state.code / "new"
+    new.mkdir()
+    assert run_ccmove(old, str(new), state=state).exit == 0
+    assert run_ccmove("verify", state=state).exit == 0
+    state.project("old", sessions=sessions, prompts=sessions)
+    assert run_ccmove("verify", state=state).exit == 0
+    said = run_ccmove("doctor", state=state).out
+    assert f"likely: {new}" in said
+    assert f"-> ccmove {old} {new}" in said
+    with nothing_changes(state):
+        fix(state, "--yes")
+    answered = fix(state, answers="1\ny\n")
+    assert "Moved" in answered.out, answered
+
+
 def unchanged(state: StateBuilder, answers: str) -> Completed:
     """What is said when these answers are to change nothing."""
     with nothing_changes(state):
