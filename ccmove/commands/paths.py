@@ -238,10 +238,10 @@ def _not_renamed(
     """
     old, new = pair.old, pair.new
     what = f"{new} does not exist"
-    hints: list[Hint | None]
+    hints: list[Hint | str | None]
     if has_old and has_new:
         what = f"{old} still exists"
-        hints = [_with_new_alone(options, new)]
+        hints = [_with_one(options, new, "to find what was renamed to it")]
     elif has_old:
         what = f"{old} still exists, and {new} does not exist"
         hints = []
@@ -253,20 +253,30 @@ def _not_renamed(
         what += f"; {_no_data(old)}"
         hints.append(WHAT_IS_KNOWN)
     elif has_old and not has_new:
-        if tail_below(new, old) is None:
-            with_folder = replace(options, move_folder=True)
-            hints.append(ask(with_folder, "to rename the folder too"))
+        hints.append(_into_itself(pair) or _with_folder(options))
     else:
+        if not any(hints):
+            hints = [_with_one(options, old, "to find where it is now")]
         unchecked = replace(options, skip_path_check=True)
         hints.append(ask(unchecked, "if both paths are right all the same"))
     return RefusedError(what, *hints)
 
 
-def _with_new_alone(options: MoveOptions, new: str) -> Hint | None:
-    """What asks for the project that a folder was before."""
+def _with_folder(options: MoveOptions) -> Hint:
+    return ask(replace(options, move_folder=True), "to rename the folder too")
+
+
+def _into_itself(pair: Pair) -> str | None:
+    if tail_below(pair.new, pair.old) is None:
+        return None
+    return "a folder can't be moved into itself: rename it by hand, in two steps"
+
+
+def _with_one(options: MoveOptions, path: str, text: str) -> Hint | None:
+    """What finds the other path, by evidence."""
     if options.from_file is not None:
         return None
-    return ask(replace(options, arguments=(new,)), "to find what was renamed to it")
+    return ask(replace(options, arguments=(path,)), text)
 
 
 def _has_data(layout: Layout, *paths: str) -> bool:

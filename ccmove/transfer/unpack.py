@@ -204,8 +204,8 @@ def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator
             words.append(plural(number, noun))
     if words:
         home = files.incoming.header.home
-        what = f"{' and '.join(words)} from another machine ({home})"
-        yield f"{what}: Claude will read that as yours"
+        what = f"{' and '.join(words)} of another machine ({home})"
+        yield f"{what}; Claude will take them for yours"
     if documents.left_out:
         names = in_words(documents.left_out)
         yield f"left out, since --with-config was not given: {names}"

@@ -246,6 +246,7 @@ SITUATIONS: dict[str, Situation] = {
     "paths_both_there": typed("OLD NEW", folder("OLD", "NEW"), project("my-app")),
     "paths_new_is_a_file": typed("OLD NEW", file("NEW")),
     "paths_folder_into_itself": typed("--move-folder OLD OLD/inner", folder("OLD")),
+    "paths_into_itself": typed("OLD OLD/inner", project("my-app", make_folder=True)),
     "paths_folder_is_gone": typed("--move-folder OLD NEW", folder("NEW")),
     "paths_folder_in_the_way": typed("--move-folder OLD NEW", folder("OLD", "NEW")),
     "paths_folder_without_parent": typed(

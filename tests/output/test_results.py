@@ -1,11 +1,13 @@
 """What is said about a preview, a move, a restore and the backups, word for word."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
 
-from tests.inspect.conftest import git, make_repo
+from tests.crash.bench import age_locks
+from tests.inspect.conftest import git, interrupted_move, make_repo, moved_repo
 from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run
 from tests.output.situations import Stage, folder, project, typed
@@ -51,6 +53,7 @@ PARENT = (
     folder("NEW"),
 )
 # Its sessions are older than any that Claude Code keeps.
+EMPTY = (project("my-app", sessions=0, make_folder=True),)
 OLD_SESSIONS = (project("my-app", sessions=2, make_folder=True),)
 WITH_FOLDER = (project("my-app", sessions=1, make_folder=True),)
 
@@ -139,6 +142,37 @@ def used(stage: Stage) -> None:
     stage.state.write_config(config)
 
 
+def packed(stage: Stage) -> None:
+    """The archive of a project, of which nothing is here any more."""
+    with_belongings(stage)
+    archive = stage.state.root / "it.tar.gz"
+    stage.run("pack", stage.old, "-o", archive)
+    shutil.rmtree(stage.state.projects)
+    stage.state.projects.mkdir()
+    stage.state.history.write_text("")
+    stage.state.write_config({"projects": {}})
+
+
+def unpacked(stage: Stage) -> None:
+    stage.run("unpack", stage.state.root / "it.tar.gz", stage.new)
+
+
+def interrupted(stage: Stage) -> None:
+    interrupted_move(stage.state, "my-app", "new-app")
+    age_locks(stage.state)
+
+
+def with_lost(stage: Stage) -> None:
+    """One that is a certain folder now, one that nothing tells of, and an entry."""
+    moved_repo(stage.state, "store-api", "shop-api")
+    stage.state.project("nowhere", sessions=2, memory=MEMORY)
+    stage.state.project("entry", sessions=0, prompts=0)
+
+
+def with_hook(stage: Stage) -> None:
+    stage.run("hook", "--install")
+
+
 MOVED = (*PLAIN, moved)
 AND_BACK = (*MOVED, undone)
 CASES = {
@@ -180,7 +214,35 @@ CASES = {
     "backups_prune_preview": typed("prune --keep 0 --dry-run", *AND_BACK),
     "backups_none": typed("backups"),
     "recover_nothing": typed("recover"),
+    "recover": typed("recover", *PLAIN, interrupted),
+    "undo_interrupted": typed("undo", *PLAIN, interrupted),
     "doctor_old_sessions": typed("doctor", *OLD_SESSIONS),
+    "doctor_nothing": typed("doctor", *EMPTY),
+    "verify": typed("verify", *PLAIN),
+    "verify_verbose": typed("verify -v OLD", *PLAIN),
+    "list": typed("list", *PLAIN),
+    "list_verbose": typed("list -v OLD", *PLAIN),
+    "list_missing_none": typed("list --missing", *OLD_SESSIONS),
+    "where": typed("where OLD", *PLAIN),
+    "pack": typed("pack OLD -o ROOT/it.tar.gz", with_belongings),
+    "pack_preview": typed("pack -n OLD", with_belongings),
+    "pack_all": typed("pack --all -o ROOT/it.tar.gz", *PLAIN),
+    "unpack": typed("unpack ROOT/it.tar.gz NEW", packed),
+    "unpack_preview": typed("unpack -n ROOT/it.tar.gz NEW", packed),
+    "unpack_with_config": typed("unpack --with-config ROOT/it.tar.gz NEW", packed),
+    "unpack_twice": typed("unpack ROOT/it.tar.gz NEW", packed, unpacked),
+    "undo_unpack": typed("undo", packed, unpacked),
+    "hook_install": typed("hook --install"),
+    "hook_install_twice": typed("hook --install", with_hook),
+    "hook_remove": typed("hook --remove", with_hook),
+    "hook_remove_twice": typed("hook --remove"),
+}
+FOUND = {  # something is wrong
+    "doctor_lost": typed("doctor", with_lost),
+    "doctor_still_to_do": typed("doctor", with_leftovers, moved),
+    "doctor_interrupted": typed("doctor", *PLAIN, interrupted),
+    "doctor_fix": typed("doctor --fix --yes", with_lost),
+    "verify_interrupted": typed("verify", *PLAIN, interrupted),
 }
 
 
@@ -194,6 +256,16 @@ def test_a_result_reads_as_the_golden_file_has_it(
     check_golden(f"result/{name}", transcript(arguments, done, stage.state))
     if "--dry-run" in arguments:  # nothing at all has changed
         assert snapshot(stage.state.root) == before
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_is_wrong_reads_as_the_golden_file_has_it(
+    name: str, stage: Stage, run: Run
+) -> None:
+    arguments = FOUND[name](stage)
+    done = run(*arguments)
+    assert done.exit == 1
+    check_golden(f"result/{name}", transcript(arguments, done, stage.state))
 
 
 def test_a_preview_names_every_value_that_the_move_then_changes(
