@@ -3,6 +3,9 @@
 Whoever reads believes nothing. Each value is what the type of its field says: text, a
 number, a flag, a path, None, a tuple, another such class. `Annotated` adds what must be
 true of it as well. Where one of several classes may be, `kind_of` tells which it is.
+
+Only here are values reached by the names of their fields, so that what is written and
+what is read can't come apart.
 """
 
 import os
@@ -14,7 +17,6 @@ from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import (
     Annotated,
-    Any,
     TypeVar,
     Union,
     get_args,
@@ -72,14 +74,15 @@ def _no_path(*_: object) -> Path:
     raise ValueError("there is no path in this")
 
 
-def write(row: Any, path: WritePath = _no_path) -> Record:
+def write(row: object, path: WritePath = _no_path) -> Record:
     """The record of a dataclass; `path` tells how each path in it is written."""
     record: Record = {}
     if isinstance(row, OneOfSeveral):
         record["kind_of"] = type(row).__name__
+    assert is_dataclass(row)
     for field in fields(row):
         name = field.name
-        value = getattr(row, name)
+        value: object = getattr(row, name)
         record[name] = _written(value, path, row, name)
     return record
 
@@ -113,13 +116,13 @@ def read(row_type: type[T], record: object, path: ReadPath = _no_path) -> T:
 
 
 @cache
-def _hints_of(row_type: type) -> dict[str, Any]:
+def _hints_of(row_type: type) -> dict[str, object]:
     return get_type_hints(row_type, include_extras=True)
 
 
-def _value(hint: Any, value: object, path: ReadPath) -> object:
+def _value(hint: object, value: object, path: ReadPath) -> object:
     """The value of a field that has this type."""
-    kind = get_origin(hint) or hint
+    kind: object = get_origin(hint) or hint
     hints = get_args(hint)
     if kind is Annotated:
         base, is_right = hints
@@ -130,13 +133,14 @@ def _value(hint: Any, value: object, path: ReadPath) -> object:
         return _one_of_several(hints, value, path)
     if kind is Path:
         return path(value)
+    assert isinstance(kind, type)
     if is_dataclass(kind):
-        return read(hint, value, path)
+        return read(kind, value, path)
     return _plain(kind, value)
 
 
 def _checked(
-    hint: Any, is_right: Callable[[object], object], value: object, path: ReadPath
+    hint: object, is_right: Callable[[object], object], value: object, path: ReadPath
 ) -> object:
     checked = _value(hint, value, path)
     if not is_right(checked):
@@ -151,7 +155,9 @@ def _plain(kind: type, value: object) -> object:
     return value
 
 
-def _items(hints: tuple[Any, ...], value: object, path: ReadPath) -> tuple[object, ...]:
+def _items(
+    hints: tuple[object, ...], value: object, path: ReadPath
+) -> tuple[object, ...]:
     if type(value) is not list:
         raise ValueError(f"{value!r:.200} is not a list")
     if hints[-1] is ...:
@@ -160,7 +166,7 @@ def _items(hints: tuple[Any, ...], value: object, path: ReadPath) -> tuple[objec
     return tuple(_value(hint, item, path) for hint, item in rows)
 
 
-def _one_of_several(hints: tuple[Any, ...], value: object, path: ReadPath) -> object:
+def _one_of_several(hints: tuple[object, ...], value: object, path: ReadPath) -> object:
     """None, where that may be, or what it says it is."""
     if value is None and NoneType in hints:
         return None
@@ -169,6 +175,6 @@ def _one_of_several(hints: tuple[Any, ...], value: object, path: ReadPath) -> ob
         return _value(first, value, path)
     kind = value.get("kind_of") if type(value) is dict else None
     for hint in hints:
-        if hint.__name__ == kind:
+        if isinstance(hint, type) and hint.__name__ == kind:
             return _value(hint, value, path)
     raise ValueError(f"{kind!r:.200} is none of what may be there")
