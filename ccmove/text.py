@@ -1,4 +1,4 @@
-"""Words for people: names from disk made printable, sizes,
+"""What files hold, as text. Words for people: names from disk made printable, sizes,
 plurals, and commands for a shell.
 """
 
@@ -13,6 +13,15 @@ from ccmove.system import WINDOWS
 # What cmd and PowerShell both know.
 _FOR_WINDOWS = {"ls": "dir", "df": "dir", "mv": "move", "mkdir": "mkdir"}
 _SPECIAL = re.compile(r"[^\w.:\\/=~+-]")  # for one of the two
+
+
+def as_text(data: bytes) -> str:
+    """What a file holds as text, in which any byte survives the way there and back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def printable(text: object) -> str:
@@ -89,7 +98,7 @@ def quote(word: str) -> str:
     if printable(word) == word:
         return shlex.quote(word)
     try:
-        raw = word.encode("utf-8", "surrogateescape")
+        raw = as_bytes(word)
     except UnicodeEncodeError:  # a surrogate that no file name can hold
         raw = word.encode("utf-8", "replace")
     letters = []

@@ -109,7 +109,7 @@ def _deep(value: Any, pointer: Pointer) -> Any:
 
 
 def _names(node: Node) -> list[str]:
-    return [key.value for key in node.keys]
+    return node.names
 
 
 # -- splices ---------------------------------------------------------------------------------------

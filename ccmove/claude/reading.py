@@ -27,7 +27,7 @@ from ccmove.errors import LinkError, RefusedError, StaleLookError
 from ccmove.hints import again, look_at
 from ccmove.rewrite.history import Read, Tick
 from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
-from ccmove.text import readable_size
+from ccmove.text import as_text, readable_size
 
 LARGEST_DOCUMENT = 1 << 30
 MOST_WAITING = 4  # blocks that are not hashed yet
@@ -180,7 +180,7 @@ class Document:
 
     @cached_property
     def text(self) -> str:
-        return self.data.decode("utf-8", "surrogateescape")
+        return as_text(self.data)
 
 
 def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | None:

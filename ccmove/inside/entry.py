@@ -80,8 +80,8 @@ def has_entry(text: str) -> bool:
 def has_hook(text: str) -> bool:
     """Whether anything in it runs `ccmove hook`, however that is written."""
     for group in _groups(text):
-        for hook in group.value[HOOKS]:
-            if _RUNS_IT.search(str(hook)):
+        for hook in group.members()[HOOKS].items:
+            if _RUNS_IT.search(str(hook.value)):
                 return True
     return False
 
@@ -135,7 +135,8 @@ def _check(root: Node) -> None:
     for group in groups.items:
         where = f"an item of {HOOKS}.{EVENT}"
         _check_object(group, where, HOOKS)
-        if not isinstance(group.value.get(HOOKS), list):
+        hooks = group.members().get(HOOKS)
+        if hooks is None or hooks.kind != "[":
             raise OddShapeError(f"{where} has no list of {HOOKS}")
 
 
@@ -145,18 +146,14 @@ def _check_object(node: Node, what: str, name: str) -> None:
     """
     if node.kind != "{":
         raise OddShapeError(f"{what} is not an object")
-    names = [key.value for key in node.keys]
-    if names.count(name) > 1:
+    if node.names.count(name) > 1:
         raise OddShapeError(f"{what} has {name} more than once")
 
 
 def _is_ours(group: Node) -> bool:
     """Whether a group holds our hook and no other."""
-    hooks = group.value.get(HOOKS)
-    if not isinstance(hooks, list) or len(hooks) != 1:
-        return False
-    (hook,) = hooks
-    return isinstance(hook, dict) and hook.get("command") == COMMAND
+    hooks = group.members()[HOOKS].items
+    return len(hooks) == 1 and hooks[0].string("command") == COMMAND
 
 
 def _is_made_by_us(node: Node, going: int) -> bool:

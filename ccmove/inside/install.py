@@ -22,6 +22,7 @@ from ccmove.run import disk
 from ccmove.run.locks import ccmove_lock
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.signals import interrupts_ignored
+from ccmove.text import as_bytes, as_text
 
 # Beside the settings, only ever made by us and under our lock: one that is there was
 # left by a call that was killed.
@@ -80,7 +81,7 @@ class Look:
 
     @property
     def text(self) -> str:
-        return (self.data or b"").decode("utf-8", "surrogateescape")
+        return as_text(self.data or b"")
 
 
 def _look(layout: Layout) -> Look:
@@ -112,7 +113,7 @@ def _replace(layout: Layout, look: Look, after: str | None) -> None:
     refuse_foreign_state(layout)
     data = None
     if after is not None:
-        data = after.encode("utf-8", "surrogateescape")
+        data = as_bytes(after)
     with ccmove_lock(layout), interrupts_ignored():
         if _look(layout) != look:
             raise RefusedError(f"{look.file} was changed meanwhile", again("try again"))

@@ -37,7 +37,7 @@ from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import Move, NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
 from ccmove.system import looking_for
-from ccmove.text import plural
+from ccmove.text import as_bytes, as_text, plural
 
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
@@ -61,7 +61,6 @@ IN_WORKTREE = (
 )
 NAMES = "names the old path in "
 BY_HAND = "; edit by hand"
-TEXT = ("utf-8", "surrogateescape")
 NOT_LOOKED_INTO = ("worktrees", "projects")  # in a project's `.claude`
 
 
@@ -347,7 +346,7 @@ class Search:
     def _text(self, path: Path) -> str | None:
         """What the file will hold; None when it can't be read, or is too much."""
         if path in self.texts:
-            return self.texts[path].decode("utf-8", "surrogateescape")
+            return as_text(self.texts[path])
         try:
             document = read_document(path, LARGEST_FILE)
         except (CcmoveError, OSError):
@@ -369,7 +368,7 @@ def _in_values(
     changed: set[Pointer] = set()
     if has_command and source.rewrite is not None:
         after = source.rewrite(text, paths, NameMap(()))
-        for difference in compare(text.encode(*TEXT), after.encode(*TEXT)):
+        for difference in compare(as_bytes(text), as_bytes(after)):
             changed.add(difference.pointer)
     clear: list[Pointer] = []
     by_hand: list[Value] = []

@@ -28,6 +28,7 @@ from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.text import as_bytes
 
 MEMORY_FILE = "MEMORY.md"
 PathMove = tuple[Path, Path]  # where it is, where it goes
@@ -46,7 +47,7 @@ class Draft:
 
     @property
     def after(self) -> bytes:
-        return self.text.encode("utf-8", "surrogateescape")
+        return as_bytes(self.text)
 
     @property
     def changes_something(self) -> bool:

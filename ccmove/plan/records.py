@@ -29,6 +29,7 @@ LARGEST_NUMBER = 1 << 63
 Record = dict[str, object]
 ReadPath = Callable[[object], Path]
 WritePath = Callable[[object, str, Path], object]  # what it is a field of, and which
+Hints = tuple[object, ...]  # what may be there, as types say it
 T = TypeVar("T")
 
 
@@ -155,9 +156,7 @@ def _plain(kind: type, value: object) -> object:
     return value
 
 
-def _items(
-    hints: tuple[object, ...], value: object, path: ReadPath
-) -> tuple[object, ...]:
+def _items(hints: Hints, value: object, path: ReadPath) -> tuple[object, ...]:
     if type(value) is not list:
         raise ValueError(f"{value!r:.200} is not a list")
     if hints[-1] is ...:
@@ -166,14 +165,16 @@ def _items(
     return tuple(_value(hint, item, path) for hint, item in rows)
 
 
-def _one_of_several(hints: tuple[object, ...], value: object, path: ReadPath) -> object:
+def _one_of_several(hints: Hints, value: object, path: ReadPath) -> object:
     """None, where that may be, or what it says it is."""
     if value is None and NoneType in hints:
         return None
     first, *others = hints
     if others == [NoneType]:
         return _value(first, value, path)
-    kind = value.get("kind_of") if type(value) is dict else None
+    kind = None
+    if type(value) is dict:
+        kind = value.get("kind_of")
     for hint in hints:
         if isinstance(hint, type) and hint.__name__ == kind:
             return _value(hint, value, path)

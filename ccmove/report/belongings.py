@@ -13,6 +13,7 @@ from ccmove.plan.model import Plan, Write
 from ccmove.plan.records import Count
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import tail_below
+from ccmove.text import as_text
 
 SERVERS = "mcpServers"
 TRUST = "hasTrustDialogAccepted"
@@ -119,7 +120,7 @@ def _amounts(entry: object) -> dict[str, int]:
 def _values(text: bytes | None) -> object:
     """What the config file holds; nothing when it is not there."""
     try:
-        return parse(text.decode("utf-8", "surrogateescape")).value if text else None
+        return parse(as_text(text)).value if text else None
     except NotJsonError:
         return None
 

@@ -7,14 +7,12 @@ Objects and lists are compared side by side, so that a renamed key is one differ
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import NamedTuple
 
 from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
-from ccmove.text import readable_size
-
-_Segment = tuple[slice, slice]  # of the one and of the other
+from ccmove.text import as_text, readable_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +47,18 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
         return [Difference((), None, f"new, {size}", line="whole file")]
     if before == after:
         return []
-    one = before.decode("utf-8", "surrogateescape")
-    other = after.decode("utf-8", "surrogateescape")
+    one = as_text(before)
+    other = as_text(after)
     try:
         return list(_differences(parse(one), parse(other), ()))
     except NotJsonError:
-        rows = changed_lines(one, other)
-        return [
-            Difference((), row.before, row.after, line=f"line {row.number + 1}")
-            for row in rows
-        ]
+        return list(_differing_lines(one, other))
+
+
+def _differing_lines(before: str, after: str) -> Iterator[Difference]:
+    for row in changed_lines(before, after):
+        line = f"line {row.number + 1}"
+        yield Difference((), row.before, row.after, line=line)
 
 
 def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
@@ -84,7 +84,16 @@ _Parts = list[_Part]
 
 def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Side by side where as many belong together, so that a name may have changed."""
-    for ours, theirs in _groups(_parts(a), _parts(b)):
+    parts = _parts(a)
+    their_parts = _parts(b)
+    if len(parts) == len(their_parts):
+        yield from _side_by_side(parts, their_parts, at)
+        return
+    keys = [part.key for part in parts]
+    their_keys = [part.key for part in their_parts]
+    for i, k in _segments(keys, their_keys):
+        ours = parts[i]
+        theirs = their_parts[k]
         if len(ours) == len(theirs):
             yield from _side_by_side(ours, theirs, at)
         else:
@@ -93,44 +102,41 @@ def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
 
 def _gone_and_new(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
     for gone in ours:
-        yield Difference((*at, gone.token), _shown(gone.node), None)
+        pointer = (*at, gone.token)
+        yield Difference(pointer, _shown(gone.node), None)
     for new in theirs:
-        yield Difference((*at, new.token), None, _shown(new.node))
+        pointer = (*at, new.token)
+        yield Difference(pointer, None, _shown(new.node))
 
 
 def _side_by_side(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
     for one, other in zip(ours, theirs, strict=True):
-        below = (*at, one.token)
+        pointer = (*at, one.token)
         if isinstance(one.token, str) and one.token != other.token:
-            yield Difference(below, one.token, str(other.token), is_key=True)
-        yield from _differences(one.node, other.node, below)
+            yield Difference(pointer, one.key, other.key, is_key=True)
+        yield from _differences(one.node, other.node, pointer)
 
 
 def _parts(node: Node) -> _Parts:
+    items = node.items
     if node.kind == "{":
-        rows = zip(node.keys, node.items, strict=True)
-        return [_Part(key.value, key.value, item) for key, item in rows]
-    return [_Part(i, key_of(item), item) for i, item in enumerate(node.items)]
-
-
-def _groups(ours: _Parts, theirs: _Parts) -> list[tuple[_Parts, _Parts]]:
-    """Those that belong together."""
-    if len(ours) == len(theirs):
-        return [(ours, theirs)]
-    keys = [part.key for part in ours]
-    their_keys = [part.key for part in theirs]
-    segments = _segments(keys, their_keys)
-    return [(ours[i], theirs[k]) for i, k in segments]
+        names = node.names
+        return list(map(_Part, names, names, items))
+    keys = map(key_of, items)
+    return list(map(_Part, count(), keys, items))
 
 
 def _shown(part: Node) -> str:
     return part.value if isinstance(part.value, str) else part.raw
 
 
-def _segments(one: list[str], other: list[str]) -> list[_Segment]:
-    """What belongs together: what both have, or what is between."""
+def _segments(one: list[str], other: list[str]) -> Iterator[tuple[slice, slice]]:
+    """What belongs together of the one and of the other: what both have, or what is
+    between.
+    """
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    return [(slice(i, j), slice(k, m)) for _, i, j, k, m in matcher.get_opcodes()]
+    for _, i, j, k, m in matcher.get_opcodes():
+        yield slice(i, j), slice(k, m)
 
 
 def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
@@ -144,7 +150,5 @@ def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
             continue
         rows = zip_longest(olds, news)
         for number, (old, new) in enumerate(rows):
-            start = i.start
-            if old is None:
-                start = k.start
-            yield ChangedLine(start + number, old, new)
+            segment = i if old is not None else k
+            yield ChangedLine(segment.start + number, old, new)

@@ -115,17 +115,18 @@ def _projects(projects: Node, paths: PathMap) -> str:
 
 def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
     """What comes to each new key: the values by their old keys."""
+    mapper = paths.map
     members = projects.members()
     coming: dict[str, dict[str, str]] = defaultdict(dict)
     for key in projects.keys:
-        new = make.moved(key, paths.map)
+        new = make.moved(key, mapper)
         if new is None:
             continue
-        old = key.value
-        value = members[old]
-        moved = make.with_strings(value.raw, paths.map, is_plain)
+        old = str(key.value)
+        before = members[old].raw
+        after = make.with_strings(before, mapper, is_plain)
         values = coming[new]
-        values[old] = moved
+        values[old] = after
     return coming
 
 

@@ -2,11 +2,11 @@
 and its entries, each known by its session.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap
-from ccmove.rewrite.splice import Mapper, apply, at_pointers, changed
+from ccmove.rewrite.splice import Mapper, Texts, apply, at_pointers, changed
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -22,13 +22,18 @@ def _listed(text: str) -> Node:
 
 def key_of(entry: Node) -> str:
     """What an entry is known by: its session, or else its very text."""
-    session = entry.value.get("sessionId") if entry.kind == "{" else None
-    return session if isinstance(session, str) else entry.raw
+    session = entry.string("sessionId")
+    return entry.raw if session is None else session
 
 
 def rewritten(text: str, new_path: Mapper, names: NameMap) -> str:
     """The index with the path of its owner, and those of its entries, moved."""
-    return entries_moved(with_owner(text, new_path), new_path, names)
+    text = with_owner(text, new_path)
+    mappers = {
+        "entries/[]/projectPath": new_path,
+        "entries/[]/fullPath": names.map,
+    }
+    return at_pointers(text, mappers)
 
 
 def with_owner(text: str, new_path: Mapper) -> str:
@@ -36,17 +41,11 @@ def with_owner(text: str, new_path: Mapper) -> str:
     return at_pointers(text, dict.fromkeys(OWNERS, new_path))
 
 
-def entries_moved(text: str, new_path: Mapper, names: NameMap) -> str:
-    """The index with the paths of its entries moved."""
-    moving = {"entries/[]/projectPath": new_path, "entries/[]/fullPath": names.map}
-    return at_pointers(text, moving)
-
-
 def sessions_of(text: str, paths: set[str]) -> set[str]:
     """The sessions whose entries name one of these paths."""
     sessions = set()
     for entry in _listed(text).items:
-        if entry.kind == "{" and str(entry.value.get("projectPath")) in paths:
+        if entry.string("projectPath") in paths:
             sessions.add(key_of(entry))
     return sessions
 
@@ -56,19 +55,28 @@ def entries(text: str) -> Entries:
 
 
 def with_entries(text: str, added: Entries) -> str:
-    have = {key for key, _ in entries(text)}
-    lacking = {key: raw for key, raw in reversed(added) if key not in have}
-    return without(text, (), reversed(lacking.items()))
-
-
-def without(
-    text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()
-) -> str:
-    """The index without some entries, and with others at the end."""
+    """The index with the entries that it lacks; of two of one session the first."""
+    lacking = dict(reversed(added))
     listed = _listed(text)
-    numbers = [i for i, item in enumerate(listed.items) if key_of(item) in keys]
-    entries = changed(listed, dict.fromkeys(numbers), added)
-    return apply(text, [(listed, entries)])
+    for item in listed.items:
+        key = key_of(item)
+        lacking.pop(key, None)
+    in_order = reversed(lacking.items())
+    longer = changed(listed, {}, in_order)
+    splice = (listed, longer)
+    return apply(text, [splice])
+
+
+def without(text: str, keys: Collection[str]) -> str:
+    """The index without some entries."""
+    listed = _listed(text)
+    texts: Texts = {}
+    for number, item in enumerate(listed.items):
+        if key_of(item) in keys:
+            texts[number] = None
+    shorter = changed(listed, texts)
+    splice = (listed, shorter)
+    return apply(text, [splice])
 
 
 def made(entries: Entries, path: str) -> str:

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring
-from typing import Any
 
 Pointer = tuple[str | int, ...]
 
@@ -48,7 +47,7 @@ class Node:
     text: str = field(repr=False)
     start: int
     end: int
-    value: Any
+    value: object
 
     @property
     def raw(self) -> str:
@@ -82,19 +81,30 @@ class Node:
             at = _end(_BETWEEN, text, end)
         return parts
 
+    @property
+    def names(self) -> list[str]:
+        """Of an object: what its keys are when they are read."""
+        return [str(key.value) for key in self.keys]
+
     def members(self) -> dict[str, Node]:
         """What counts in an object: of repeated keys the last,
         as the client reads it.
         """
-        names = [key.value for key in self.keys]
-        return dict(zip(names, self.items, strict=False))
+        return dict(zip(self.names, self.items, strict=False))
+
+    def string(self, name: str) -> str | None:
+        """The member of this name, if it is a string."""
+        if not isinstance(self.value, dict):
+            return None
+        value = self.value.get(name)
+        return value if isinstance(value, str) else None
 
     def known(self) -> list[str]:
         """What each item is known by: its name or, in a list,
         its value in whatever spelling.
         """
         if self.kind == "{":
-            return [key.value for key in self.keys]
+            return self.names
         return [repr(item.value) for item in self.items]
 
 
@@ -117,13 +127,13 @@ def parse(text: str) -> Node:
     return Node(text, start, end, value)
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: object) -> None:
     """How deep the scanner goes depends on the Python;
     what comes after it recurses, too.
     """
-    level: list[Any] = [value]
+    level: list[object] = [value]
     for _ in range(DEEPEST + 1):
-        below: list[Any] = []
+        below: list[object] = []
         for item in level:
             below += _below(item)
         if not below:
@@ -132,7 +142,7 @@ def _check_depth(value: Any) -> None:
     raise NotJsonError("nested too deeply")
 
 
-def _below(value: Any) -> Iterable[Any]:
+def _below(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
@@ -156,11 +166,11 @@ _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
     """Every node that counts with the pointer to it, parents first."""
     yield at, node
-    below: dict[Any, Node] = dict(enumerate(node.items))
-    if node.kind == "{":
-        below = node.members()
-    for token, item in below.items():
+    for token, item in node.members().items():
         yield from walk(item, (*at, token))
+    if node.kind == "[":
+        for number, item in enumerate(node.items):
+            yield from walk(item, (*at, number))
 
 
 def show(pointer: Pointer) -> str:

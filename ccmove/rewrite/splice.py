@@ -78,14 +78,18 @@ def _items_left(
     keys = parent.keys
     end = parent.start + 1
     for number, item in enumerate(parent.items):
-        start, head = item.start, ""
+        start = item.start
+        head = ""
         raw = texts.get(number, item.raw)
         if keys:
             key = keys[number]
-            name = key.value
-            spelled = quote(names[name]) if name in names else key.raw
+            name = str(key.value)
+            spelled = key.raw
+            if name in names:
+                spelled = quote(names[name])
+            colon = text[key.end : item.start]
             start = key.start
-            head = spelled + text[key.end : item.start]
+            head = spelled + colon
             raw = texts.get(name, item.raw)
             if raw is not None and counting[name] is not item:
                 raw = item.raw
@@ -96,21 +100,34 @@ def _items_left(
 
 def _spacing(parent: Node) -> tuple[str, str]:
     """What stands between two items, and between a name and its value."""
-    text, keys, items = parent.text, parent.keys, parent.items
-    starts = keys or items
-    colon = text[keys[0].end : items[0].start] if keys else ": "
-    if len(starts) > 1:
-        return text[items[0].end : starts[1].start], colon
-    return "," + (text[parent.start + 1 : starts[0].start] if starts else ""), colon
+    text = parent.text
+    keys = parent.keys
+    items = parent.items
+    colon = ": "
+    if keys:
+        colon = text[keys[0].end : items[0].start]
+    starts = [node.start for node in keys or items]
+    if not starts:
+        return ",", colon
+    if len(starts) == 1:
+        ahead = text[parent.start + 1 : starts[0]]
+        return "," + ahead, colon
+    between = text[items[0].end : starts[1]]
+    return between, colon
 
 
 def moved(node: Node, mapper: Mapper) -> str | None:
     """What a string becomes, or None when it stays."""
-    new = mapper(node.value) if isinstance(node.value, str) else None
+    value = node.value
+    if not isinstance(value, str):
+        return None
+    new = mapper(value)
+    if new is None or new == value:
+        return None
     # Bytes that are not UTF-8 can't be spelled again, and the client never wrote such a
     # string.
-    is_odd = new is not None and _NO_UTF8.search(node.text, node.start, node.end)
-    return None if is_odd or new == node.value else new
+    is_odd = _NO_UTF8.search(node.text, node.start, node.end)
+    return None if is_odd else new
 
 
 def at_pointers(text: str, mappers: Mapping[str, Mapper]) -> str:
@@ -148,7 +165,10 @@ def string_splices(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
 def _below(node: Node, step: str) -> Iterable[Node]:
     if step == "[]":
         return node.items if node.kind == "[" else ()
-    return [item for name, item in node.members().items() if step in (name, "*")]
+    members = node.members()
+    if step == "*":
+        return members.values()
+    return [members[step]] if step in members else ()
 
 
 def with_strings(
@@ -157,5 +177,9 @@ def with_strings(
     """`text` with every string value in it that the mapper changes;
     the names of members stay.
     """
-    nodes = [node for at, node in walk(parse(text)) if wanted(at, node)]
-    return apply(text, string_splices(nodes, mapper))
+    nodes = []
+    for at, node in walk(parse(text)):
+        if wanted(at, node):
+            nodes.append(node)
+    splices = string_splices(nodes, mapper)
+    return apply(text, splices)

@@ -83,16 +83,11 @@ from ccmove.run.recognise import (
     is_respelled,
     is_swept,
 )
-from ccmove.run.saved import (
-    as_bytes,
-    as_text,
-    document_back,
-    plan_history_back,
-    read_saved,
-)
+from ccmove.run.saved import document_back, plan_history_back, read_saved
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.since import Since
 from ccmove.run.stage import StagedHistory
+from ccmove.text import as_bytes, as_text
 
 
 def recover(

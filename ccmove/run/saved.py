@@ -22,6 +22,7 @@ from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import Following, taken_out
 from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
+from ccmove.text import as_bytes, as_text
 
 EMPTY = b'{"projects": {}}'  # a config file of a machine on which there was none
 
@@ -113,14 +114,6 @@ def _names_back(since: Since) -> NameMap:
     renamed = [move for move in since.manifest.projects if move.kind == "rename"]
     pairs = [(move.target, move.source) for move in renamed]
     return NameMap(tuple(pairs), since.following)
-
-
-def as_text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def as_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def plan_history_back(

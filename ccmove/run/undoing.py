@@ -52,8 +52,9 @@ from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.manifest import SavedNote, Wrote, sha256
 from ccmove.run.recognise import is_noted
 from ccmove.run.returning import Absent, PortionBack, sessions_of
-from ccmove.run.saved import as_text, document_back, following, read_note, read_saved
+from ccmove.run.saved import document_back, following, read_note, read_saved
 from ccmove.run.since import Since
+from ccmove.text import as_text
 
 PortionsBack = dict[Path, PortionBack]
 

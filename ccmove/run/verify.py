@@ -14,6 +14,7 @@ from ccmove.claude.reading import read_document, sha256_of
 from ccmove.plan.model import Plan, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.text import as_text
 
 # Inode, size, mtime, mode, and the hash when all are hashed.
 Trace = tuple[int, int, int, int, str]
@@ -119,7 +120,7 @@ def _named_differences(expected: bytes, found: bytes) -> list[str]:
 
 
 def _value(data: bytes) -> object:
-    text = data.decode("utf-8", "surrogateescape")
+    text = as_text(data)
     try:
         return parse(text).value
     except NotJsonError:

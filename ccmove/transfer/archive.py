@@ -19,6 +19,7 @@ from typing import Annotated
 from ccmove.errors import CcmoveError
 from ccmove.plan.records import Count, read
 from ccmove.rewrite.windows import is_windows
+from ccmove.text import as_text
 from ccmove.transfer.roles import BESIDE_PROJECTS, Names, Part, part_of
 from ccmove.transfer.tar import (
     END,
@@ -311,7 +312,7 @@ class Reader:
             lines[line] = name
             longest += len(line.encode()) + 1
         data = self._whole(SUMS, longest)
-        text = data.decode("utf-8", "surrogateescape")
+        text = as_text(data)
         listed = set(text.split("\n"))
         for line, name in lines.items():
             if line not in listed:

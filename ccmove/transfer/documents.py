@@ -21,7 +21,7 @@ from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
 from ccmove.rewrite.splice import Mapper, at_pointers
 from ccmove.rewrite.windows import compared, native, slashed
-from ccmove.run.saved import as_text
+from ccmove.text import as_text
 from ccmove.transfer.files import Files
 from ccmove.transfer.incoming import Came
 from ccmove.transfer.privilege import Privilege, harmless, withheld

@@ -31,7 +31,7 @@ from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.windows import native
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.system import SYSTEM
-from ccmove.text import plural
+from ccmove.text import as_bytes, plural
 from ccmove.transfer.archive import Header, PackedProject
 from ccmove.transfer.collect import NO_ROLE, Collection, LeftOut, Source
 from ccmove.transfer.prompts import Search
@@ -284,7 +284,7 @@ class Gathering:
         if not self._wanted.with_secrets:
             entry, secrets = without_secrets(entry)
             self._secrets += [f"{what} of {path}" for what in secrets]
-        data = entry.encode("utf-8", "surrogateescape")
+        data = as_bytes(entry)
         part = Part("config", number)
         self._collection.add_text(part, data)
 
@@ -334,7 +334,7 @@ class Gathering:
             self._collection.leave(path, f"it is not an index: {error}")
             return
         if text:
-            data = text.encode("utf-8", "surrogateescape")
+            data = as_bytes(text)
             part = Part("index", number)
             self._collection.add_text(part, data)
 
@@ -420,9 +420,9 @@ def _sessions_in(share: Share, text: str) -> set[str]:
 
 def _owners_of(text: str) -> set[str]:
     """The paths that an index says it is of."""
-    root = parse(text).value
-    owners = [root[key] for key in index.OWNERS if key in root]
-    return {native(str(owner)) for owner in owners}
+    members = parse(text).members()
+    owners = [members[name] for name in index.OWNERS if name in members]
+    return {native(str(owner.value)) for owner in owners}
 
 
 def _packed(path: str) -> PackedProject:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from ccmove.errors import ArchiveError, UsageError
+from ccmove.text import as_text
 
 SUFFIXES = (".tar.gz", ".tar", ".tar.zst")
 BLOCK = 1 << 18
@@ -241,6 +242,6 @@ def _records(data: bytes) -> Iterator[tuple[str, str]]:
         value = data[start.end() : length]
         if key not in _KEYS or value[-1:] != b"\n":
             raise ValueError(f"a header with {key!r:.50}")
-        text = value[:-1].decode("utf-8", "surrogateescape")
+        text = as_text(value[:-1])
         yield key.decode(), text
         data = data[length:]

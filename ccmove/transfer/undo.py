@@ -36,8 +36,9 @@ from ccmove.run.arrived import (
 )
 from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.returning import absent_sessions
-from ccmove.run.saved import as_text, document_back, plan_history_back
+from ccmove.run.saved import document_back, plan_history_back
 from ccmove.run.since import Since
+from ccmove.text import as_text
 
 
 def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
