@@ -742,7 +742,7 @@ def test_lines_that_join_a_memory_are_told(
     for words in (["-n"], []):
         done = unpack(here, packed(there, "app"), *words)
         assert "1 note" in done.out
-        assert "Claude will read that as yours" in done.out
+        assert "Claude will take them for yours" in done.out
 
 
 def test_a_memory_too_long_to_merge_comes_beside_the_one_here(
