@@ -235,8 +235,9 @@ class Owners:
         """A directory without sessions of somebody's is who is listed for it, else who
         asks by name, else whose stale entry it has, else the one folder's of its name.
 
-        No client decides this; tests/claude/test_owners.py has the table. An entry
-        whose folder is gone keeps nothing from who asks.
+        An entry whose folder is gone keeps nothing from who asks. No client decides
+        this: it comes from trials with directories of which only memory or an index
+        was left, and tests/claude/test_owners.py has the table.
         """
         listed = self._listed_for(directory)
         claims = [claim for claim in listed if self._is_in_use(claim[0])]

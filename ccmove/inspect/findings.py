@@ -14,6 +14,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from operator import eq
 from pathlib import Path, PureWindowsPath
@@ -22,7 +23,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
-from ccmove.claude.state import INDEX, SESSION_ID, get
+from ccmove.claude.state import INDEX, SESSION_ID
 from ccmove.errors import CcmoveError, UnfinishedRunError, describe
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.mentions import mentions_of_past
@@ -33,7 +34,8 @@ from ccmove.inspect.survey import (
     Survey,
     ancestors,
 )
-from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.index import OWNERS
+from ccmove.rewrite.jsonspan import Node, NotJsonError, parse
 from ccmove.rewrite.windows import is_windows
 from ccmove.run.backups import SET_ASIDE, backup_ids
 from ccmove.run.journal import read_run
@@ -456,7 +458,7 @@ def _index(directory: Directory) -> Iterator[Finding]:
     if document is None:
         return
     try:
-        wrong = tuple(_wrong(parse(document.text).value, directory))
+        wrong = tuple(_wrong(parse(document.text), directory))
     except NotJsonError as error:
         wrong = (f"not valid JSON ({error})",)
     if wrong:
@@ -465,30 +467,30 @@ def _index(directory: Directory) -> Iterator[Finding]:
         yield Finding("index", file, plural(len(wrong), "outdated value"), fix, wrong)
 
 
-def _wrong(index: object, directory: Directory) -> Iterator[str]:
+def _wrong(index: Node, directory: Directory) -> Iterator[str]:
     """Entries without a transcript,
     and paths of another directory or a folder that is gone.
     """
     sessions = {
         session_of(item.name) for item in directory.holding.directory.transcripts
     }
-    entries = get(index, "entries")
-    for record in (index, *(entries if isinstance(entries, list) else ())):
-        session, full = get(record, "sessionId"), get(record, "fullPath")
-        if isinstance(session, str) and session not in sessions:
+    entries = index.members().get("entries")
+    records = [index]
+    if entries is not None and entries.kind == "[":
+        records += entries.items
+    for record in records:
+        session = record.string("sessionId")
+        file = record.string("fullPath")
+        if session is not None and session not in sessions:
             yield f"sessionId: {session}"
-        elif (
-            isinstance(full, str)
-            and PureWindowsPath(full).parent.name != directory.name
-        ):
-            yield f"fullPath: {full}"
-        for key in ("originalPath", "projectPath"):
-            path = get(record, key)
-            is_other = isinstance(path, str) and not may_be_name_of(
-                directory.name, path
-            )
-            if is_other and folder_exists(path) is False:
-                yield f"{key}: {path}"
+        elif file is not None and PureWindowsPath(file).parent.name != directory.name:
+            yield f"fullPath: {file}"
+        for name in OWNERS:
+            path = record.string(name)
+            if path is None or may_be_name_of(directory.name, path):
+                continue
+            if folder_exists(path) is False:
+                yield f"{name}: {path}"
 
 
 def _twice_there(survey: Survey) -> Iterator[Finding]:
@@ -504,16 +506,14 @@ def _twice(
     """Which turns are where, the file that has most first,
     and of equal ones the older; a merge makes one of two that are alike.
     """
-    amounts = [
-        (d.amounts[f"{session}.jsonl"], d.path / f"{session}.jsonl")
-        for d in directories
-    ]
-    best, *others = (
-        file for _, file in sorted(amounts, key=lambda a: (-a[0].size, a[0].newest))
-    )
+    name = f"{session}.jsonl"
+    best, *others = sorted(directories, key=partial(_less_of, name))
     for other in others:
+        file = str(best.path / name)
+        other_file = str(other.path / name)
         try:
-            more, less = _turns(best), _turns(other)
+            more = _turns(best.path / name)
+            less = _turns(other.path / name)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
         shared = sum(takewhile(bool, map(eq, more, less)))
@@ -521,22 +521,28 @@ def _twice(
         if shared == len(less):
             what = SAME if more == less else BEGINNING
         lines = (
-            f"{best}: {plural(len(more), 'line')}",
-            f"{other}: {plural(len(less), 'line')}",
+            f"{file}: {plural(len(more), 'line')}",
+            f"{other_file}: {plural(len(less), 'line')}",
         )
-        names = (best.parent.name, other.parent.name, str(best), str(other))
-        fix = command_line(["ls", "-l", str(best), str(other)])
+        names = (best.name, other.name, file, other_file)
+        fix = command_line(["ls", "-l", file, other_file])
         if what in (SAME, BEGINNING):
-            both = [d for d in directories if d.path in (best.parent, other.parent)]
-            fix = _merge_of(both, layout) or fix
+            fix = _merge_of([best, other], layout) or fix
         yield Finding("split-session", session, what, fix, lines, names)
+
+
+def _less_of(name: str, directory: Directory) -> tuple[int, int]:
+    """By this the directory comes first that has most of a file, then the older."""
+    amount = directory.amounts[name]
+    return -amount.size, amount.newest
 
 
 def _merge_of(directories: list[Directory], layout: Layout) -> str:
     """The move that brings two directories together: from a folder that is gone to one
     that is there. Nothing where that is not so, or where several share a directory.
     """
-    gone, there = list[str](), list[str]()
+    gone: list[str] = []
+    there: list[str] = []
     for directory in directories:
         if len(directory.claims) != 1:
             return ""

@@ -89,6 +89,7 @@ class Candidate:
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 Log = list[tuple[int, str]]  # a moment, and what was done
+Sets = dict[str, set[str]]
 
 
 class Surroundings:
@@ -97,9 +98,9 @@ class Surroundings:
     def __init__(self) -> None:
         self.depths: dict[str, int] = {}  # of what was looked into
         self.checkouts: dict[str, None] = {}
-        self.by_name: dict[str, set[str]] = defaultdict(set)
-        self.inside: dict[str, set[str]] = defaultdict(set)  # folder -> folders in it
-        self.gone_from: dict[str, set[str]] = defaultdict(set)
+        self.by_name: Sets = defaultdict(set)
+        self.inside: Sets = defaultdict(set)  # folder -> folders in it
+        self.gone_from: Sets = defaultdict(set)
 
     @property
     def folders(self) -> list[str]:
@@ -205,8 +206,10 @@ class Finder:
         return sorted(folder for folder in numbers if numbers[folder] > 1)
 
     def _is_moved_whole(self, path: str, place: Candidate) -> bool:
-        """Whether each lost project in it is at that place, or nothing says where; then
-        it is as sure as they are.
+        """A folder was moved whole if each lost project in it is at that place, or
+        nothing says where; then it is as sure as they are.
+
+        Comes from a report: of a parent that was renamed each project was asked for.
         """
         is_proven = True
         for project in self.at_or_below(path):
@@ -259,7 +262,7 @@ class Finder:
         return is_other, candidate.rank, candidate.basis, candidate.path
 
     def _is_another(self, path: str, new: str, ours: Identity) -> bool:
-        """Whether a folder is not what the lost project was: as for a move to it."""
+        """A folder is not what the lost project was if a move to it would say so."""
         there = self._identity(new)
         oldest = self._first_session(new)
         newest = self._last_session(path)
@@ -291,8 +294,8 @@ class Finder:
         return Identity(frozenset(remotes), frozenset(roots))
 
     def _signs(self, path: str) -> Iterator[Sign]:
-        """All that speaks for a folder, the best first: what the state says, then git,
-        then what is in a folder, then names. What only looks alike is no sign.
+        """The state says more than git, git more than what is in a folder, and that
+        more than names. What only looks alike, and is another project, has no sign.
         """
         ours = self._identity_of(path)
         signs = [*self._stated(path)]
@@ -320,7 +323,11 @@ class Finder:
             yield new, Basis.OUR_MOVE if is_ours else Basis.CONVERSATIONS, how
 
     def _same_repository(self, path: str, ours: Identity) -> Iterator[Sign]:
-        """A checkout with the same remote or root commit is likely the lost project."""
+        """A checkout with the same remote or root commit is likely the lost project.
+
+        Comes from trials with renamed checkouts: the config file still links the old
+        path with the remote.
+        """
         if not ours.remotes:
             return
         basis = Basis.SAME_REPOSITORY
@@ -358,10 +365,12 @@ class Finder:
 
     def _unknown_in(self, near: str) -> list[str]:
         """Folders that Claude Code does not know; one that is named always counts."""
-        new = sorted(self._around.inside[near] - self._in_use)
-        if self._named is not None and os.path.dirname(self._named) == near:
-            new = [self._named, *(folder for folder in new if folder != self._named)]
-        return new
+        folders = self._around.inside[near] - self._in_use
+        named = self._named
+        if named is None or os.path.dirname(named) != near:
+            return sorted(folders)
+        others = sorted(folders - {named})
+        return [named, *others]
 
     def _same_inside(self, path: str) -> Iterator[Sign]:
         """A folder that has what was in the lost one, by the same relative names, may
@@ -480,9 +489,10 @@ class Finder:
         return min(firsts), max(lasts)
 
     def _life_of_its_own(self, path: str, new: str, last: int) -> str | None:
-        """What says that a folder was there beside the project, which was used `last`.
+        """A folder was there beside the project, which was used `last`, if sessions
+        were begun in it before, or if it has had its name since before that.
 
-        The change time of a folder is when it was renamed, or later.
+        Its change time is when it was renamed, or later. Returns what holds, in words.
         """
         first = self._first_session(new)
         if first and (first < last or not last):
@@ -516,7 +526,8 @@ class Finder:
                 candidate.against.append(doubt)
 
     def at_or_below(self, path: str) -> list[Project]:
-        return [self.lost[lost] for lost in self._lost_in.get(compared(path), ())]
+        key = compared(path)
+        return [self.lost[lost] for lost in self._lost_in.get(key, ())]
 
 
 def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
@@ -529,8 +540,12 @@ def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
 
 
 def _goes_through(first: int, last: int, log: Log) -> bool:
-    own = [at for at, what in log if not what.startswith(CLONED)]
-    return any(first <= at <= last for at in own)
+    """Whether somebody worked there in that time; the clone itself is no work."""
+    for moment, what in log:
+        is_work = not what.startswith(CLONED)
+        if is_work and first <= moment <= last:
+            return True
+    return False
 
 
 def _are_similar(one: str, other: str) -> bool:
@@ -548,9 +563,12 @@ def described(project: Project) -> str:
 
 def nearest_folder(path: str) -> tuple[str, str]:
     """The deepest folder above `path` that exists, and what is gone from it."""
-    near = next((folder for folder in ancestors(path) if os.path.isdir(folder)), "")
-    near = near or PurePath(path).anchor
-    return near, str(PurePath(*PurePath(path).parts[: len(PurePath(near).parts) + 1]))
+    gone = path
+    for folder in ancestors(path):
+        if os.path.isdir(folder):
+            return folder, gone
+        gone = folder
+    return PurePath(path).anchor, gone
 
 
 def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:

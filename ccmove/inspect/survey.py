@@ -26,6 +26,7 @@ from ccmove.run.backups import Backup, all_backups, ledger_of, moves_by_us
 from ccmove.text import plural
 
 Progress = Callable[[str, int, int], None]  # of what, how much is done, in all
+Homes = dict[str, dict[str, str]]  # path -> where it is now, and how that is known
 Former = tuple[str, str, str]  # a path, where that is now, and how that is known
 MOVED_BY_US = "ccmove moved it there"
 KEPT_ELSEWHERE = "its conversations are kept for that path now"
@@ -66,8 +67,12 @@ class Directory:
         they were moved here.
         """
         transcripts = self.holding.directory.transcripts
-        paths = {item.path for item in transcripts if item.path}
-        return {path for path in paths if not may_be_name_of(self.name, path)}
+        elsewhere: set[str] = set()
+        for item in transcripts:
+            path = item.path
+            if path and not may_be_name_of(self.name, path):
+                elsewhere.add(path)
+        return elsewhere
 
     def items_of(self, path: str | None) -> Iterator[Item]:
         """What of the directory is this path's; for None what is nobody's."""
@@ -184,15 +189,19 @@ class Survey:
             amounts[item.name] = measured(path / item.name)
         return Directory(path.name, path, holding, amounts)
 
-    def _find_former(self) -> dict[str, dict[str, str]]:
+    def _find_former(self) -> Homes:
         """Where gone paths are now, with how that is known: by our own moves, and by
         sessions.
         """
         exists = self._owners.exists
-        former: dict[str, dict[str, str]] = defaultdict(dict)
-        for old, new, how in (*self._moved_by_us(), *self._kept_elsewhere()):
-            if exists(old) is False and exists(new) and tail_below(old, new) is None:
-                former[old].setdefault(new, how)
+        former: Homes = defaultdict(dict)
+        moves = [*self._moved_by_us(), *self._kept_elsewhere()]
+        for old, new, how in moves:
+            if exists(old) is not False or not exists(new):
+                continue
+            if tail_below(old, new) is None:
+                places = former[old]
+                places.setdefault(new, how)
         return dict(former)
 
     @cached_property
@@ -312,7 +321,9 @@ def owners_of(state: State, backups: Iterable[Backup]) -> Owners:
 
 def ancestors(path: str) -> list[str]:
     """`path` itself, then every folder above it but the root."""
-    return [str(folder) for folder in (PurePath(path), *PurePath(path).parents)][:-1]
+    parents = PurePath(path).parents
+    folders = [PurePath(path), *parents]
+    return [str(folder) for folder in folders[:-1]]
 
 
 def measured(path: Path) -> Amount:

@@ -113,7 +113,9 @@ def ages(directory: Path, names: Iterable[str]) -> list[int]:
 
 
 def refuse_twin(holding: Holding, new: str) -> None:
-    """Two folders with one encoded name: each would open the other's conversations."""
+    """Two folders that are there and have one encoded name may not share a directory:
+    each would open the other's conversations. Seen with the client itself.
+    """
     for twin in holding.staying:
         number = len(holding.sessions_of(twin))
         if not number or not holding.owners.exists(twin):
@@ -149,11 +151,11 @@ def is_another(
     oldest_there: int | None,
     newest_coming: int | None,
 ) -> bool:
-    """Whether the folder `new` is not the one that `was` is the identity of.
+    """A folder is another project if it has no root commit in common with what `was`
+    there or, where commits can't be compared, no remote; unless it went on.
 
-    Commits say more than remotes: a repository can be renamed together with its
-    folder. Where they can't be compared, another remote is another project, unless the
-    folder went on where the sessions of the old path ended.
+    A repository can be renamed together with its folder. Comes from a report: folder
+    and repository had new names, and the move was refused as one to another project.
     """
     if was.roots and now.roots:
         return not was.roots & now.roots
@@ -163,8 +165,10 @@ def is_another(
 
 
 def went_on(new: str, oldest_there: int | None, newest_coming: int | None) -> bool:
-    """Whether the checkout was in use before the last session of the old path, and
-    Claude Code in it only after that: a folder whose repository was renamed, too.
+    """A checkout went on if its reflog begins before the last session of the old path
+    and none of its own sessions does: its repository was renamed, too.
+
+    From the same report as `is_another`.
     """
     if newest_coming is None:
         return False

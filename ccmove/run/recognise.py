@@ -2,6 +2,10 @@
 
 Inode numbers are soon used again, and change with a copied home. Only for a project
 folder, which is never merged with another, do they count as long as they match.
+
+The rules come from trials with killed runs after which the home was copied, sessions
+were added or swept, or something else stood in the folders: tests/crash/world.py makes
+these worlds.
 """
 
 import os
@@ -16,10 +20,11 @@ Noted = Holds | FileHolds | FolderHolds | Arrived
 
 
 def is_noted(path: Path, noted: Noted) -> bool:
-    """Whether something of what was noted is there.
+    """A directory is the one that was noted if one of the noted names is in it, a file
+    if it has that size and date.
 
     Names of transcripts are unique, and those have often grown since. Any directory may
-    be the one that was empty.
+    be the one that was empty. Seen when a client went on beside a killed run.
     """
     if isinstance(noted, FileHolds):
         return _is_file(path, noted)
@@ -35,20 +40,21 @@ def is_noted(path: Path, noted: Noted) -> bool:
 
 
 def is_swept(path: Path) -> bool:
-    """Whether this directory has no session, so that it may be what is left of any.
+    """A directory without a session may be what is left of any.
 
-    The client deletes sessions that are old. A directory with sessions of which none
-    was noted is another one.
+    One with sessions of which none was noted is another one. Seen when the client had
+    deleted old sessions between a run and its undo.
     """
     sessions = [name for name in names_in(path) if name.endswith(".jsonl")]
     return is_directory(path) and not sessions
 
 
 def has_grown(path: Path, noted: Noted) -> bool:
-    """Whether something came to what is, or was, retired to a backup.
+    """Something came to what was retired if a file is there that was not noted.
 
-    That is not to be hidden there. Where transcripts were noted the other files were
-    not, so that nothing can be said.
+    That is not to be hidden in a backup. Where transcripts were noted the other files
+    were not, so that nothing can be said. Seen when a writer went on in a directory
+    that a merge had emptied.
     """
     if isinstance(noted, FileHolds):
         return not _is_file(path, noted)
@@ -84,10 +90,11 @@ def _is_file(path: Path, noted: FileHolds) -> bool:
 
 
 def _is_folder(path: Path, noted: FolderHolds) -> bool:
-    """Whether this is the project folder that was noted.
+    """A project folder is the one that was noted if it has that inode and something of
+    what was in it; or most of the noted entries, of the same kind, size and date.
 
-    The very one, with something left of what was in it; or, in a copied home, one with
-    most of the noted entries, each of the same kind, size and date.
+    The latter is for a copied home, where inodes are others. Comes from trials in which
+    that name was used for another folder since.
     """
     found = folder_holds(path)
     names = {entry[0] for entry in found.entries}
