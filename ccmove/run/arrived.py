@@ -80,11 +80,13 @@ def sessions_that_left(
 
 
 def is_as_it_came(path: Path, arrival: Arrival) -> bool:
-    """By size and date, which is as it was packed."""
+    """By size and date, which is as it was packed; where the file system has coarser
+    dates, as Windows has, by the hash.
+    """
     facts = os.lstat(path)
-    if not stat.S_ISREG(facts.st_mode):
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size != arrival.size:
         return False
-    return (facts.st_size, facts.st_mtime_ns) == (arrival.size, arrival.mtime_ns)
+    return facts.st_mtime_ns == arrival.mtime_ns or sha256_of(path) == arrival.sha256
 
 
 def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str]:

@@ -452,3 +452,14 @@ def test_a_memory_that_an_unpack_brought_and_that_was_changed_stays_whole() -> N
     assert f"{memory} has changed since, so it stays" in done.out
     assert memory.read_text() == text
     assert os.listdir(memory.parent) == ["MEMORY.md"]
+
+
+def test_a_home_that_was_copied_to_where_times_are_coarser_is_as_before() -> None:
+    bench = after_a_killed_unpack("unpack-empty")
+    for file in bench.state.projects.rglob("*"):
+        date = file.stat().st_mtime_ns // 10**9 * 10**9
+        os.utime(file, ns=(date, date))
+    done = bench.recovery.run()
+    assert done.exit == 0, done
+    assert "Everything is as it was before" in done.out
+    assert not bench.state.projects.exists()

@@ -385,6 +385,23 @@ def test_undo_names_sessions_that_left_or_were_deleted_since(
     assert not came.exists()
 
 
+@pytest.mark.parametrize("unit", [100, 10**9, 2 * 10**9])
+def test_undo_takes_out_what_came_where_times_are_coarser(
+    there: StateBuilder, here: StateBuilder, unit: int
+) -> None:
+    """Windows has 100 ns, others whole seconds; a copied home may be there by now."""
+    there.project("app", index=True, memory=MEMORY)
+    before = without_own(here)
+    assert unpack(here, packed(there, "app"), new="x").exit == 0
+    for file in here.projects.rglob("*"):
+        date = file.stat().st_mtime_ns // unit * unit
+        os.utime(file, ns=(date, date))
+    done = run_ccmove("undo", state=here)
+    assert done.exit == 0, done
+    assert "has changed since" not in done.out
+    assert without_own(here) == before
+
+
 def test_undo_brings_no_beginning_back_beside_the_session_that_left(
     there: StateBuilder, here: StateBuilder
 ) -> None:
