@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client import CLIENT_TEST
-from tests.client.driver import new_prompt
+from tests.client.driver import Desk, new_prompt
 from tests.client.loopback import Loopback
-from tests.client.versions import ClientMissingError, pinned
+from tests.client.versions import Client, ClientMissingError, pinned
 from tests.client.wine import WindowsClient, WindowsDesk, windows_desk
 
 pytestmark = [*CLIENT_TEST, pytest.mark.windows]
@@ -108,3 +108,69 @@ def test_without_ccmove_the_client_begins_a_new_conversation(desk: WindowsDesk) 
     answer = desk.ask(new, new_prompt("and then"), "--continue")
     assert not answer.knew(first)
     assert answer.session != begun.session
+
+
+@pytest.fixture
+def other(tmp_path_factory: pytest.TempPathFactory, api: Loopback) -> Desk:
+    """Another machine, with the client for this system."""
+    client = Client(pinned()[0])
+    try:
+        client.command()
+    except ClientMissingError as missing:
+        pytest.skip(str(missing))
+    return Desk(tmp_path_factory.mktemp("other"), client, api)
+
+
+def test_a_conversation_comes_from_another_system_and_goes_back(
+    desk: WindowsDesk, other: Desk
+) -> None:
+    old, new = other.folder("app"), desk.folder("came here")
+    first, second = new_prompt("remember this"), new_prompt("and that")
+    session = other.ask(old, first).session
+    there, back = desk.code / "there.tar.gz", desk.code / "back.tar.gz"
+    assert other.ccmove("pack", old, "-o", there).exit == 0
+    done = desk.ccmove("unpack", there, new)
+    assert done.exit == 0, (done.out, done.err)
+    answer = desk.ask(new, second, "--continue")
+    assert answer.knew(first)
+    assert answer.session == session
+    assert desk.directory_of(session).name == "C--work-came-here"
+
+    done = desk.ccmove("pack", new, "-o", back)
+    assert done.exit == 0, (done.out, done.err)
+    assert other.ccmove("unpack", back, old).exit == 0
+    answer = other.ask(old, new_prompt("what was it"), "--resume", session)
+    assert answer.knew(first)
+    assert answer.knew(second)
+
+
+def test_a_conversation_of_windows_goes_on_elsewhere(
+    desk: WindowsDesk, other: Desk
+) -> None:
+    old, new = desk.folder("begun here"), other.folder("app")
+    first = new_prompt("remember this")
+    session = desk.ask(old, first).session
+    archive = desk.code / "from windows.tar.gz"
+    done = desk.ccmove("pack", old, "-o", archive)
+    assert done.exit == 0, (done.out, done.err)
+    assert other.ccmove("unpack", archive, new).exit == 0
+    answer = other.ask(new, new_prompt("and then"), "--continue")
+    assert answer.knew(first)
+    assert answer.session == session
+
+
+def test_what_came_from_another_system_is_taken_out_again(
+    desk: WindowsDesk, other: Desk
+) -> None:
+    """Its dates there are coarser than those that were packed."""
+    old, new = other.folder("app"), desk.folder("for a while")
+    session = other.ask(old, new_prompt("remember this")).session
+    archive = desk.code / "for a while.tar.gz"
+    assert other.ccmove("pack", old, "-o", archive).exit == 0
+    done = desk.ccmove("unpack", archive, new)
+    assert done.exit == 0, (done.out, done.err)
+    assert desk.directory_of(session).name == "C--work-for-a-while"
+    done = desk.ccmove("undo")
+    assert done.exit == 0, (done.out, done.err)
+    assert "changed since" not in done.out
+    assert session not in {path.stem for path in desk.transcripts()}

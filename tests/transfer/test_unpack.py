@@ -136,7 +136,7 @@ def test_undo_takes_its_entry_out_of_a_config_file_that_it_made(
     theirs = {"/elsewhere": {"hasTrustDialogAccepted": True}}
     projects = here.config()["projects"] | theirs
     config = {"numStartups": 1, "projects": projects}
-    here.config_file.write_text(json.dumps(config))
+    here.write_config(config)
     done = run_ccmove("undo", state=here)
     assert done.exit == 0, done
     assert here.config() == {"numStartups": 1, "projects": theirs}
@@ -490,28 +490,40 @@ def test_another_project_at_new_is_refused(
     assert unpack(here, data, "--merge").exit == 0
 
 
-def test_between_windows_and_here(there: StateBuilder, here: StateBuilder) -> None:
-    server = {"command": "C:\\work\\app\\bin\\db.exe", "args": ["C:\\work\\app\\x"]}
-    config = {
-        "allowedTools": ["Read(//c/work/app/**)"],
-        "mcpServers": {"db": server},
-    }
+FROM = {  # a home, a project and a rule for it
+    "windows": ("C:\\Users\\me", "C:\\work\\app", "//c/work/app"),
+    "posix": ("/home/me", "/work/app", "//work/app"),
+}
+
+
+@pytest.mark.parametrize("system", FROM)
+def test_between_windows_and_others(
+    there: StateBuilder, here: StateBuilder, system: str
+) -> None:
+    """Whichever of them runs this."""
+    home, path, rule = FROM[system]
+    stroke = "\\" if system == "windows" else "/"
+    inside = [stroke.join([path, *names]) for names in (["bin", "db.exe"], ["x"])]
+    server = {"command": inside[0], "args": [f"--root={inside[1]}"]}
+    config = {"allowedTools": [f"Read({rule}/**)"], "mcpServers": {"db": server}}
     there.project("app", index=True, config=config)
-    path = "C:\\work\\app"
-    data = packed(there, "app", home="C:\\Users\\me", path_there=path)
+    data = packed(there, "app", home=home, path_there=path)
     done = unpack(here, data, "--with-config")
     assert done.exit == 0, done
     new = str(here.code / "x")
     entry = here.config()["projects"][new]
     assert entry["allowedTools"] == [f"Read({in_rule(new)}/**)"]
-    command = os.path.join(new, "bin", "db.exe")
-    moved = {"command": command, "args": [os.path.join(new, "x")]}
+    moved = {
+        "command": os.path.join(new, "bin", "db.exe"),
+        "args": [f"--root={os.path.join(new, 'x')}"],
+    }
     assert entry["mcpServers"] == {"db": moved}
-    assert prompts(here, "x")
+    assert len(prompts(here, "x")) == 3
     index = json.loads(handle_at(here, "x").index.read_bytes())
     assert {entry["projectPath"] for entry in index["entries"]} == {new}
     for entry in index["entries"]:
         assert Path(entry["fullPath"]).is_file()
+        assert Path(entry["fullPath"]).parent == handle_at(here, "x").directory
 
 
 def test_a_project_is_compared_by_its_own_sessions_and_not_by_anothers(
