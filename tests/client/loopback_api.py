@@ -11,6 +11,7 @@ so it never outlives the tests.
 import fcntl
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 REPLY = "REPLY-FROM-LOOPBACK"
+CALL = re.compile("CALL-TOOL-([A-Za-z]+)")  # in a prompt: the answer calls that tool
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 # From <linux/sockios.h> and <linux/if.h>; Python has no names for them.
@@ -51,12 +53,25 @@ def message(model: str, *, finished: bool) -> dict[str, Any]:
     }
 
 
-def stream(model: str) -> Iterator[dict[str, Any]]:
+def wanted_tool(body: dict[str, Any]) -> str | None:
+    """The tool that the last prompt asks for, unless its result came already."""
+    turns = body.get("messages", [])
+    answered = [i for i, turn in enumerate(turns) if turn["role"] == "assistant"]
+    last = json.dumps(turns[max(answered, default=-1) + 1 :])
+    asked = CALL.search(last)
+    return asked[1] if asked and '"tool_result"' not in last else None
+
+
+def stream(model: str, tool: str | None = None) -> Iterator[dict[str, Any]]:
     """The events of one streamed answer, in the order that the API sends them."""
     yield {"type": "message_start", "message": message(model, finished=False)}
-    block = {"type": "text", "text": ""}
+    block: dict[str, Any] = {"type": "text", "text": ""}
     words = {"type": "text_delta", "text": REPLY}
     end = {"stop_reason": "end_turn", "stop_sequence": None}
+    if tool is not None:
+        block = {"type": "tool_use", "id": "toolu_loopback", "name": tool, "input": {}}
+        words = {"type": "input_json_delta", "partial_json": "{}"}
+        end["stop_reason"] = "tool_use"
     yield {"type": "content_block_start", "index": 0, "content_block": block}
     yield {"type": "content_block_delta", "index": 0, "delta": words}
     yield {"type": "content_block_stop", "index": 0}
@@ -76,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
         elif "count_tokens" in self.path:
             self.answer("application/json", b'{"input_tokens": 10}')
         elif body.get("stream"):
-            events = stream(body.get("model", ""))
+            events = stream(body.get("model", ""), wanted_tool(body))
             text = "".join(
                 f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events
             )

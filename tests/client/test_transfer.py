@@ -177,3 +177,28 @@ def test_the_plan_of_a_session_is_there(desk: Desk, there: Desk) -> None:
         screen.type("/plan")
         screen.press("Enter")
         screen.wait_for(lambda: "Paint it blue" in screen.text, "the plan")
+
+
+@with_current_clients
+def test_the_tasks_of_a_session_are_there(desk: Desk, there: Desk) -> None:
+    """Claude Code shows them to the model: its list of tasks is a tool, off by default
+    with these versions, and is called here. `/tasks` is about something else.
+    """
+    old, new = desk.folder("old"), there.folder("new")
+    session = desk.ask(old, new_prompt("fix the fence")).session
+    tasks = desk.config_dir / "tasks" / session
+    tasks.mkdir(parents=True, exist_ok=True)
+    task = {"id": "1", "subject": "paint it", "description": "", "status": "pending"}
+    task |= {"blocks": [], "blockedBy": []}
+    (tasks / "1.json").write_text(json.dumps(task, indent=2))
+
+    bring(desk, old, there, new)
+
+    on = {"env": {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}}
+    (there.config_dir / "settings.json").write_text(json.dumps(on))
+    told = "#1 [pending] paint it"
+    answer = there.ask(new, new_prompt("CALL-TOOL-TaskList"), "--resume", session)
+    assert answer.knew(told)
+    another = there.ask(new, new_prompt("CALL-TOOL-TaskList"))
+    assert another.knew("No tasks found")
+    assert not another.knew(told)
