@@ -18,7 +18,10 @@ from bench.scenarios import (
     Scale,
     history_label,
 )
+from bench.transfer import PACKING, TAR, UNPACKING, UNTAR
 
+# The group, what it is held against, and how often that it may take.
+TRANSFER = ((PACKING, TAR, 1.3), (UNPACKING, UNTAR, 2.0))
 MIB = 1 << 20
 MS = 1000
 MEASURABLE = 3  # sizes that a growth needs
@@ -70,6 +73,8 @@ def goals(results: Results, scale: Scale) -> list[Goal]:
         *(_growth_goal(found, group, 1.3) for group in GROWTH),
         *(_large_goal(found, scale, share) for share in scale.shares_of_one),
         *(_hook_goal(found, scale, name) for name in (WITH_SESSIONS, RENAMED)),
+        *(_transfer_goal(found, scale, *row) for row in TRANSFER),
+        *(_transfer_peak(found, scale, group) for group, _, _ in TRANSFER),
     ]  # fmt: skip
 
 
@@ -90,6 +95,18 @@ def _large_goal(found: Findings, scale: Scale, share: float) -> Goal:
 def _hook_goal(found: Findings, scale: Scale, name: str) -> Goal:
     what = f"{name}, {scale.beside:,} projects: more than `{BARE}`"
     return _goal(what, 150, "ms", lambda: found.more_than_python(name, scale.beside))
+
+
+def _transfer_goal(
+    found: Findings, scale: Scale, group: str, base: str, limit: float
+) -> Goal:
+    what = f"{group} {scale.packed} MB of transcripts: against `{base}`"
+    return _goal(what, limit, "×", lambda: found.against_tar(group, base, scale.packed))
+
+
+def _transfer_peak(found: Findings, scale: Scale, group: str) -> Goal:
+    what = f"{group} {scale.packed} MB of transcripts: peak memory"
+    return _goal(what, 96, "MiB", lambda: found.transfer_peak(group, scale.packed))
 
 
 def _goal(what: str, limit: float, unit: str, measure: Callable[[], Figure]) -> Goal:
@@ -136,6 +153,15 @@ class Findings:
         preview = self._tally(LARGE, label, "preview").seconds
         look = self._tally(LARGE, label, "ls -lR && wc -l").seconds
         return preview / look, f"{_ms(preview)} / {_ms(look)}"
+
+    def against_tar(self, group: str, base: str, megabytes: int) -> Figure:
+        label = f"{megabytes} MB"
+        ours = self._tally(group, label, "ccmove").seconds
+        tar = self._tally(group, label, base).seconds
+        return ours / tar, f"{_ms(ours)} / {_ms(tar)}"
+
+    def transfer_peak(self, group: str, megabytes: int) -> Figure:
+        return self._tally(group, f"{megabytes} MB", "ccmove").peak / MIB, ""
 
     def more_than_python(self, name: str, projects: int) -> Figure:
         label = f"{projects:,} projects:"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from bench.scenarios import (
     Scale,
     groups,
 )
+from bench.transfer import PACKING, PORTAGE, UNPACKING
 
 # (package, what stands before OLD NEW, what after): each told that the folder has moved
 # already.
@@ -34,17 +36,23 @@ OTHER_TOOLS = (
     ("claude-repath", ("rewire",), ("--yes",)),
 )
 ALONE = (*GROWING, MANY, *GROWTH, LARGE, HOOK)  # groups without other tools
+TRANSFER = (PACKING, UNPACKING)  # groups with one of their own
 
 
 def main() -> None:
     options = _options()
     scale = QUICK if options.quick else FULL
-    root = Path(tempfile.mkdtemp(prefix="ccmove-bench-", dir=options.dir)).resolve()
+    # Not a name of tempfile's: with a `_` in it one of the tools finds nothing.
+    root = Path(options.dir or tempfile.gettempdir(), f"ccmove-bench-{os.getpid()}")
+    root = root.resolve()
+    root.mkdir(mode=0o700)
     try:
         # The other tools take part in the first groups only.
         left_out = ("claude-repath",) if options.quick else ()
-        if any(options.only and options.only in name for name in ALONE):
+        if any(options.only and options.only in name for name in (*ALONE, *TRANSFER)):
             left_out = tuple(package for package, _, _ in OTHER_TOOLS)
+        if options.only and not any(options.only in name for name in TRANSFER):
+            left_out = (*left_out, PORTAGE)
         programs, versions = _fleet(root, options.source, left_out)
         bench = Bench(root / "data", settle=not options.quick)
         for group in groups(scale, programs):
@@ -52,7 +60,7 @@ def main() -> None:
                 bench.run(group)
         heading = report.heading(root, quick=options.quick)
         if options.only:
-            text = _part(bench.results, scale, heading)
+            text = _part(bench.results, scale, versions, heading)
         else:
             text = _whole(bench.results, scale, versions, heading)
         print(text)
@@ -110,18 +118,30 @@ def _fleet(
         )
     found: list[Contender] = []
     for package, before, after in OTHER_TOOLS:
-        if package in left_out:
-            versions[package] = "left out"
-            continue
-        say(f"installing {package}")
-        try:
-            place = install(root / package, package)
-        except InstallError as error:
-            versions[package] = f"not available: {error}"
-            continue
-        versions[package] = version_of(place, package)
-        found.append(tool(package, place / package, *before, after=after, most=3))
-    return Programs(ccmove, tuple(found)), versions
+        if place := _installed(root, package, left_out, versions):
+            program = place / package
+            found.append(tool(package, program, *before, after=after, most=3))
+    portage = None
+    if place := _installed(root, PORTAGE, left_out, versions):
+        portage = place / PORTAGE
+    return Programs(ccmove, tuple(found), portage), versions
+
+
+def _installed(
+    root: Path, package: str, left_out: tuple[str, ...], versions: dict[str, str]
+) -> Path | None:
+    """Where a tool of PyPI is now; what is noted else is why it is not."""
+    if package in left_out:
+        versions[package] = "left out"
+        return None
+    say(f"installing {package}")
+    try:
+        place = install(root / package, package)
+    except InstallError as error:
+        versions[package] = f"not available: {error}"
+        return None
+    versions[package] = version_of(place, package)
+    return place
 
 
 def _wrong(results: Results) -> str | None:
@@ -147,7 +167,7 @@ def _first_line(command: str) -> str:
 def _whole(
     results: Results, scale: Scale, versions: dict[str, str], heading: str
 ) -> str:
-    movers = ("cp && sync", *versions)
+    movers = ("cp && sync", *(name for name in versions if name != PORTAGE))
     parts = [
         heading,
         report.goal_table(results, scale),
@@ -160,16 +180,22 @@ def _whole(
 
 def _scaling_tables(results: Results) -> list[str]:
     measured = {group for group, _, _ in results}
-    scaling = (TYPICAL, *GROWING, MANY, *GROWTH, LARGE, HOOK)
+    scaling = (TYPICAL, *ALONE, *TRANSFER)
     return [
         report.scaling_table(results, group) for group in scaling if group in measured
     ]
 
 
-def _part(results: Results, scale: Scale, heading: str) -> str:
-    """Of some groups: their goals and their own tables."""
-    goals = report.goal_table(results, scale, whole=False)
-    return "\n\n".join([heading, goals, *_scaling_tables(results)])
+def _part(
+    results: Results, scale: Scale, versions: dict[str, str], heading: str
+) -> str:
+    """Of some groups: their goals and their own tables, and who else was there."""
+    parts = [heading, report.goal_table(results, scale, whole=False)]
+    took_part = {name for _, _, name in results}
+    others = {name: versions[name] for name in versions if name in took_part}
+    if others.keys() > {"ccmove"}:
+        parts.append(report.outcome_table(results, others))
+    return "\n\n".join([*parts, *_scaling_tables(results)])
 
 
 def _short(results: Results, scale: Scale, heading: str) -> str:

@@ -106,7 +106,11 @@ class Bench:
         tally = self.results.setdefault((group.name, *case.key), Tally())
         if tally.note.startswith("failed"):
             return
-        self._prepare(case, made)
+        try:
+            self._prepare(case, made)
+        except RuntimeError as error:
+            tally.note = f"failed: {error}"
+            return
         watched = self.places.home / ".claude" if case.contender.in_a_home else None
         argv = case.contender.argv(self.places, made)
         run = timed(argv, environment(self.places), watched)
@@ -135,7 +139,7 @@ class Bench:
 
     def _clear(self) -> None:
         shutil.rmtree(self.places.home, ignore_errors=True)
-        shutil.rmtree(self.places.new)
+        shutil.rmtree(self.places.new, ignore_errors=True)
         self.places.new.mkdir()
         copy_of(self.places).unlink(missing_ok=True)
 

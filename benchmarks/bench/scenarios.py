@@ -21,6 +21,7 @@ from bench.contenders import (
 )
 from bench.rounds import Case, Group
 from bench.states import MB, Shape
+from bench.transfer import PACKING, UNPACKING, packers, unpackers
 
 TYPICAL = "typical"
 MANY = "projects in one move"
@@ -30,6 +31,7 @@ LARGE = "preview of a large state"
 HOOK = "hook at the start of a session"
 GROWING = ("transcripts", "other projects", "megabytes of history")
 KB = 1_000
+PACKED_SESSIONS = 40
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Scale:
     beside: int  # projects in all where one is moved,
     each: int  # each of them with so many transcripts,
     beside_megabytes: int  # and so much history
+    packed: int  # megabytes of transcripts that are packed and unpacked
     rounds: int
 
     @property
@@ -69,6 +72,7 @@ FULL = Scale(
     beside=3000,
     each=7,
     beside_megabytes=300,
+    packed=512,
     rounds=7,
 )
 QUICK = Scale(
@@ -84,6 +88,7 @@ QUICK = Scale(
     beside=30,
     each=2,
     beside_megabytes=1,
+    packed=2,
     rounds=1,
 )
 
@@ -94,6 +99,7 @@ class Programs:
 
     ccmove: Path  # directory of programs
     others: tuple[Contender, ...] = ()
+    portage: Path | None = None  # a tool that packs, if it could be had
 
     @property
     def move(self) -> Contender:
@@ -122,6 +128,7 @@ def groups(scale: Scale, programs: Programs) -> list[Group]:
         *growth(scale, programs),
         large_state(scale, programs),
         hook(scale, programs),
+        *transfer(scale, programs),
     ]
 
 
@@ -211,3 +218,19 @@ def hook(scale: Scale, programs: Programs) -> Group:
         contender = at_start(name, programs.ccmove)
         cases.append(Case(f"{scale.beside:,} projects:", shape, contender))
     return Group(HOOK, tuple(cases), scale.rounds)
+
+
+def transfer(scale: Scale, programs: Programs) -> list[Group]:
+    """Packing a project, and unpacking it on a machine without any state."""
+    size = scale.packed * MB // PACKED_SESSIONS
+    shape = Shape(transcripts=PACKED_SESSIONS, large=size, others=0)
+    program = programs.ccmove / "ccmove"
+    teams = {
+        PACKING: packers(program, programs.portage),
+        UNPACKING: unpackers(program, programs.portage),
+    }
+    made = []
+    for group, contenders in teams.items():
+        cases = [Case(f"{scale.packed} MB", shape, who) for who in contenders]
+        made.append(Group(group, tuple(cases), min(3, scale.rounds)))
+    return made

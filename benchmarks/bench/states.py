@@ -44,6 +44,7 @@ class Shape:
     )
     each: int = 1  # transcripts of each other project
     nested: int = 0  # projects below the moved one, each with an index: they move, too
+    large: int = 10 * KB  # bytes of each transcript of the moved project
     index: int = 0  # entries of sessions-index.json; 0: no such file
 
 
@@ -101,7 +102,9 @@ def make(home: Path, shape: Shape, places: Places) -> Truth:
     ]
     for path in others:
         _make_project(config_dir, path, shape.each, 2 * KB, dice)
-    names = _make_project(config_dir, str(places.old), shape.transcripts, 10 * KB, dice)
+    names = _make_project(
+        config_dir, str(places.old), shape.transcripts, shape.large, dice
+    )
     nested = [f"{places.old}/{name}" for name in parts(shape)]
     for path in nested:
         _make_project(config_dir, path, 1, 2 * KB, dice)

@@ -18,6 +18,8 @@ GOALS = (
     "growth of projects: preview", "growth of projects: move", "growth of projects: undo",
     "growth of projects: list", "growth of projects: doctor", "against `ls -lR` and `wc -l`",
     "hook, a folder with sessions", "hook, a renamed folder",
+    "| packing 2 MB of transcripts: against", "unpacking 2 MB of transcripts: against",
+    "| packing 2 MB of transcripts: peak", "unpacking 2 MB of transcripts: peak",
 )  # fmt: skip
 
 
