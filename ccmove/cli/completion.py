@@ -37,7 +37,15 @@ class Bash(BashComplete):
         return f"{item.type},{quoted}"
 
 
-SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+class Fish(FishComplete):
+    """click's script ends a word, or what is said of it, at a comma."""
+
+    source_template = FishComplete.source_template.replace(
+        'string split ","', 'string split --max 1 ","'
+    )
+
+
+SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}
 
 
 def known_projects(

@@ -1,11 +1,15 @@
 """Completion by the protocol that the shells speak, and in the shells themselves."""
 
+import contextlib
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.client.waiting import wait_until
 from tests.shapes.bench import Bench
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
@@ -161,6 +165,89 @@ def test_bash_gets_the_answers_as_they_are(known: StateBuilder) -> None:
     out = in_shell(known, ["bash", "--norc", "-c"], script)
     assert out.startswith(f"<{known.code}/my\\ app\\ \\*>")
     assert "-F _ccmove_completion ccmove" in out
+
+
+READY = "ready"
+IN_SHELLS = {  # how each is started, and what makes it ready
+    "bash": (
+        "bash --norc",
+        f"eval \"$(ccmove completion bash)\"; PS1='> '; clear; echo {READY}",
+    ),
+    "zsh": (
+        "zsh -f",
+        (
+            "autoload -U compinit; compinit -u -D; PROMPT='> '; "
+            f'eval "$(ccmove completion zsh)"; clear; print {READY}'
+        ),
+    ),
+    "fish": (
+        "fish --no-config",
+        (
+            "ccmove completion fish | source; function fish_prompt; echo '> '; end; "
+            f"clear; echo {READY}"
+        ),
+    ),
+}
+# What is typed before TAB, and then stands there.
+COMPLETED = {
+    "ccmove und": "ccmove undo",
+    "ccmove undo --ha": "ccmove undo --hash",
+    "ccmove my": "ccmove CODE/my\\ app",
+    "ccmove com,": "ccmove CODE/com,ma",
+    "ccmove co:": "ccmove CODE/co:lon",
+    "ccmove list app-g": "ccmove list CODE/app-gone",
+    "ccmove --config-dir fold": "ccmove --config-dir folder/",
+}
+
+
+@contextlib.contextmanager
+def shell_of(state: StateBuilder, name: str) -> Iterator[Callable[..., str]]:
+    """What calls tmux, in which this shell runs and completes what ccmove knows."""
+    program, script = IN_SHELLS[name]
+    socket = state.root / "tmux"
+    env = {**Bench(state).on_path(), "TERM": "xterm-256color"}
+
+    def tmux(*words: str) -> str:
+        command = ["tmux", "-S", str(socket), "-f", "/dev/null", *words]
+        return run_child(command, state=state, env=env).out
+
+    size = ["-x", "200", "-y", "20", "-c", str(state.code)]
+    tmux("new-session", "-d", *size, program)
+    try:
+        tmux("send-keys", "-l", script)
+        tmux("send-keys", "Enter")
+        wait_until(
+            lambda: tmux("capture-pane", "-p").startswith(f"{READY}\n>"), "the shell"
+        )
+        yield tmux
+    finally:
+        tmux("kill-server")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+@pytest.mark.parametrize("shell", list(IN_SHELLS))
+def test_tab_completes_in_the_shell_itself(known: StateBuilder, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
+    for name in ("my app", "com,ma", "co:lon"):
+        known.project(name, sessions=1)
+    (known.code / "folder").mkdir()
+    with shell_of(known, shell) as tmux:
+        for typed, completed in COMPLETED.items():
+            if shell == "bash" and ":" in typed:  # where a colon ends a word
+                continue
+            line = f"> {completed.replace('CODE', str(known.code))}"
+            tmux("send-keys", "-l", typed)
+            tmux("send-keys", "Tab")
+            wait_until(partial(stands_there, tmux, line), f"{line} in {shell}")
+            tmux("send-keys", "C-c")
+            wait_until(partial(stands_there, tmux, ">"), "an empty line")
+
+
+def stands_there(tmux: Callable[..., str], line: str) -> bool:
+    lines = [row for row in tmux("capture-pane", "-p").splitlines() if row.strip()]
+    return line in [row.rstrip() for row in lines[-3:]]
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")

@@ -127,6 +127,7 @@ tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters
 """,  # noqa: E501
     GOLDEN: """
+tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[list]
 tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[move]
 tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[move_broken_lines]
 tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[move_verbose]
