@@ -13,7 +13,7 @@ from typing import Any
 
 from ccmove.claude.state import members
 from ccmove.rewrite.jsonspan import Node, parse
-from ccmove.rewrite.splice import Texts, apply, changed
+from ccmove.rewrite.splice import Texts, changed, replaced
 
 # Silent where ccmove is not on PATH: a missing program is an error at every start.
 COMMAND = "command -v ccmove >/dev/null 2>&1 && ccmove hook || true"
@@ -69,7 +69,7 @@ def without_entry(text: str) -> str:
             parent = root
             going = {HOOKS: None}
     rest = changed(parent, going)
-    return apply(text, [(parent, rest)])
+    return replaced(parent, rest)
 
 
 def has_entry(text: str) -> bool:
@@ -164,7 +164,8 @@ def _is_made_by_us(node: Node, going: int) -> bool:
 def _with_member(root: Node, parent: Node, name: str, value: Any) -> str:
     """The whole text with one more item at the end of an object or list in it."""
     raw = _spelled(value, _gap(parent), _unit(root))
-    return apply(root.text, [(parent, changed(parent, {}, [(name, raw)]))])
+    longer = changed(parent, {}, [(name, raw)])
+    return replaced(parent, longer)
 
 
 def _gap(parent: Node) -> str:

@@ -67,24 +67,27 @@ def with_entry(text: str, path: str, entry: str) -> str:
     text = _with_projects(text)
     projects = parse(text).members()[PROJECTS]
     entries = _with_entry(projects, path, entry)
-    return make.apply(text, [(projects, entries)])
+    return make.replaced(projects, entries)
 
 
 def _with_projects(text: str) -> str:
     """A file that has them, if only none."""
-    text = text if text.strip() else "{}"
+    if not text.strip():
+        text = "{}"
     root = parse(text)
     if PROJECTS in root.members():
         return text
-    whole = make.changed(root, {}, [(PROJECTS, "{}")])
-    return make.apply(text, [(root, whole)])
+    none = (PROJECTS, "{}")
+    longer = make.changed(root, {}, [none])
+    return make.replaced(root, longer)
 
 
 def _with_entry(projects: Node, path: str, entry: str) -> str:
     entries = projects.members()
     for name, there in entries.items():
         if compared(name) == compared(path):
-            return make.changed(projects, {name: merged(there.raw, entry)})
+            both = merged(there.raw, entry)
+            return make.changed(projects, {name: both})
     return make.changed(projects, {}, [(path, entry)])
 
 
@@ -149,8 +152,8 @@ def merged(text: str, incoming: str) -> str:
         if mine is None:
             added[name] = coming.raw
         elif mine.kind in "{[" and mine.kind == coming.kind:
-            merged = _with_lacking(mine, coming)
-            texts[name] = merged
+            both = _with_lacking(mine, coming)
+            texts[name] = both
         elif coming.raw == "true" and _TRUE_IF_EITHER.search(name):
             texts[name] = "true"
     return make.changed(ours, texts, added.items())
@@ -161,10 +164,11 @@ def _with_lacking(ours: Node, theirs: Node) -> str:
 
     Whole ones: mixing the arguments of two servers of one name serves nobody.
     """
-    items = dict(zip(theirs.known(), theirs.items, strict=True))
+    names = theirs.known()
+    lacking = dict(zip(names, theirs.items, strict=True))
     for name in ours.known():
-        items.pop(name, None)
-    added = [(name, item.raw) for name, item in items.items()]
+        lacking.pop(name, None)
+    added = [(name, item.raw) for name, item in lacking.items()]
     return make.changed(ours, {}, added)
 
 
@@ -173,13 +177,13 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     splices = make.pointer_splices(repos, {"*": mapper})
     for listed in repos.members().values():
         if listed.kind == "[":
-            texts = _moved_once(listed, mapper)
-            splices.append((listed, make.changed(listed, texts)))
+            paths = _moved_once(listed, mapper)
+            splices.append((listed, paths))
     return splices
 
 
-def _moved_once(listed: Node, mapper: Mapper) -> Texts:
-    """The texts of the items that change; None for one that is there already."""
+def _moved_once(listed: Node, mapper: Mapper) -> str:
+    """A list with its paths moved; one that is there already goes."""
     have: list[object] = []
     news: dict[int, str] = {}
     for number, item in enumerate(listed.items):
@@ -193,4 +197,4 @@ def _moved_once(listed: Node, mapper: Mapper) -> Texts:
         is_listed = new in have
         texts[number] = None if is_listed else quote(new)
         have.append(new)
-    return texts
+    return make.changed(listed, texts)

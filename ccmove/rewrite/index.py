@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap
-from ccmove.rewrite.splice import Mapper, Texts, apply, at_pointers, changed
+from ccmove.rewrite.splice import Mapper, Texts, at_pointers, changed, replaced
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -63,8 +63,7 @@ def with_entries(text: str, added: Entries) -> str:
         lacking.pop(key, None)
     in_order = reversed(lacking.items())
     longer = changed(listed, {}, in_order)
-    splice = (listed, longer)
-    return apply(text, [splice])
+    return replaced(listed, longer)
 
 
 def without(text: str, keys: Collection[str]) -> str:
@@ -75,8 +74,7 @@ def without(text: str, keys: Collection[str]) -> str:
         if key_of(item) in keys:
             texts[number] = None
     shorter = changed(listed, texts)
-    splice = (listed, shorter)
-    return apply(text, [splice])
+    return replaced(listed, shorter)
 
 
 def made(entries: Entries, path: str) -> str:

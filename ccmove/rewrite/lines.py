@@ -35,8 +35,11 @@ def appended(text: str, addition: str) -> str:
 def lines_lacking(text: str, other: str) -> str:
     """The lines of the text that `other` does not have."""
     have = set(other.split("\n"))
-    lines = [line for line in text.split("\n") if line and line not in have]
-    return "".join(f"{line}\n" for line in lines)
+    lacking = ""
+    for line in text.split("\n"):
+        if line and line not in have:
+            lacking += f"{line}\n"
+    return lacking
 
 
 def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:

@@ -97,9 +97,17 @@ class PathMap:
         """The way back; what is by then where a kept project
         would be now is another one.
         """
-        kept = frozenset(filter(None, map(PathMap(self.moves).map, self.kept)))
-        moves = [(new, old) for old, new in self.moves if old not in self.alone]
-        return PathMap(tuple(moves), kept)
+        without_kept = PathMap(self.moves)
+        kept: set[str] = set()
+        for path in self.kept:
+            new_path = without_kept.map(path)
+            if new_path is not None:
+                kept.add(new_path)
+        back: list[Move] = []
+        for old, new in self.moves:
+            if old not in self.alone:
+                back.append((new, old))
+        return PathMap(tuple(back), frozenset(kept))
 
     def as_people_write(self, home: str) -> PathMap:
         """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for
@@ -130,7 +138,11 @@ class PathMap:
         """Each OLD that stands in `text` as a whole path,
         not as a part of another one.
         """
-        return [old for old, new in self.moves if self._is_named(old, new, text)]
+        named: list[str] = []
+        for old, new in self.moves:
+            if self._is_named(old, new, text):
+                named.append(old)
+        return named
 
     def _is_named(self, old: str, new: str, text: str) -> bool:
         """Whether OLD is there, and not only as the beginning of a path that stays."""
@@ -158,11 +170,14 @@ def tail_below(path: str, parent: str) -> str | None:
     """What of `path` follows `parent`: "" when they are the same,
     None when it is not below.
     """
-    head, tail = path[: len(parent)], path[len(parent) :]
-    if compared(head) != compared(parent):
+    end = len(parent)
+    tail = path[end:]
+    if compared(path[:end]) != compared(parent):
         return None
-    is_backslash = tail[:1] == "\\" and is_windows(parent)
-    return tail if tail[:1] in ("", "/") or is_backslash else None
+    separator = tail[:1]
+    if separator == "\\" and not is_windows(parent):
+        return None
+    return tail if separator in ("", "/", "\\") else None
 
 
 def are_nested(one: str, other: str) -> bool:
@@ -184,7 +199,9 @@ def _with_sign(
     path: str, home: str, sign: str, spell: Callable[[str], str] = str
 ) -> str:
     tail = tail_below(path, home)
-    return spell(path if tail is None else sign + tail)
+    if tail is not None:
+        path = sign + tail
+    return spell(path)
 
 
 # Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`)
@@ -196,7 +213,8 @@ _ENDS = r"(?![\w+@~-]|\.[\w-])"
 
 def _starts(path: str, text: str) -> set[int]:
     """Where in the text the path stands as a whole."""
-    return {match.start() for match in _whole_path(path).finditer(text)}
+    pattern = _whole_path(path)
+    return {match.start() for match in pattern.finditer(text)}
 
 
 @lru_cache
@@ -223,12 +241,17 @@ def join(path: str, old: str, new: str) -> str:
     """`path` below `new`; on Windows `new` has the separators that were there,
     the rest stays.
     """
-    head, tail = path[: len(old)], path[len(old) :]
+    end = len(old)
+    tail = path[end:]
+    moved = new + tail
     if not is_windows(old):
-        return native(new + tail) if "\\" in new else new + tail
+        return native(moved) if "\\" in new else moved
     if not is_windows(new):
-        return (new + tail).replace("\\", "/")
-    return (native(new) if "\\" in head else slashed(new)) + tail
+        return moved.replace("\\", "/")
+    spelled = slashed(new)
+    if "\\" in path[:end]:
+        spelled = native(new)
+    return spelled + tail
 
 
 @dataclass(frozen=True)
@@ -258,7 +281,8 @@ class NameMap:
 
     def _new_name(self, name: str, entry: str) -> str | None:
         """Of the directory in which an entry will be; None when it stays."""
-        alone = self.sessions.get((name, entry.removesuffix(".jsonl")))
+        session = entry.removesuffix(".jsonl")
+        alone = self.sessions.get((name, session))
         return self._by_name.get(name, alone)
 
     @cached_property

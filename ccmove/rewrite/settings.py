@@ -4,7 +4,7 @@ which of their strings follow a move.
 
 from collections.abc import Callable
 
-from ccmove.rewrite.jsonspan import parse, walk
+from ccmove.rewrite.jsonspan import Node, Pointer, parse, walk
 from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import (
@@ -50,8 +50,11 @@ def folders(text: str, paths: PathMap, _: NameMap) -> str:
     """daemon.json or bridge-pointer.json with every
     `dir` and `directory` in it moved.
     """
-    names = (("dir",), ("directory",))
-    return with_strings(text, paths.map, lambda at, _: at[-1:] in names)
+    return with_strings(text, paths.map, _is_folder)
+
+
+def _is_folder(at: Pointer, _: Node) -> bool:
+    return at[-1:] in (("dir",), ("directory",))
 
 
 def project_file(text: str, paths: Occurrences, _: NameMap) -> str:

@@ -37,6 +37,13 @@ def _start_of(splice: Splice) -> int:
     return splice[0].start
 
 
+def replaced(node: Node, new: str) -> str:
+    """The whole text that a node is in, with another value in its place."""
+    ahead = node.text[: node.start]
+    behind = node.text[node.end :]
+    return ahead + new + behind
+
+
 def changed(
     parent: Node,
     texts: Texts,
@@ -132,7 +139,8 @@ def moved(node: Node, mapper: Mapper) -> str | None:
 
 def at_pointers(text: str, mappers: Mapping[str, Mapper]) -> str:
     """`text` with the strings at these pointers mapped: see `pointer_splices`."""
-    return apply(text, pointer_splices(parse(text), mappers))
+    splices = pointer_splices(parse(text), mappers)
+    return apply(text, splices)
 
 
 def pointer_splices(root: Node, mappers: Mapping[str, Mapper]) -> list[Splice]:

@@ -74,7 +74,7 @@ def taken_out(
         return now, []
     taking = _Taking(form, before + after, back, renamed)
     merged = taking.merged(versions, ())
-    text = make.apply(now, [(theirs, merged)])
+    text = make.replaced(theirs, merged)
     text = taking.followed(text)
     lost = dict.fromkeys(taking.lost)  # each once
     return text, list(lost)
@@ -102,8 +102,11 @@ def _facts(root: Node) -> set[_Fact]:
     facts: set[_Fact] = set()
     for at, node in walk(root):
         pointer = tuple(token if isinstance(token, str) else 0 for token in at)
-        value = None if node.kind in "{[" else repr(node.value)
-        facts.add((pointer, value))
+        value = None
+        if node.kind not in "{[":
+            value = repr(node.value)
+        fact = (pointer, value)
+        facts.add(fact)
     return facts
 
 
@@ -123,7 +126,8 @@ class _Taking:
         What the client made of an entry of an index is not a loss.
         """
         if not self._are_entries(at[:1]):
-            self.lost.append(" > ".join(map(str, at)))
+            words = map(str, at)
+            self.lost.append(" > ".join(words))
 
     def _are_entries(self, at: Pointer) -> bool:
         return self.form == "index" and at == ENTRIES
@@ -501,7 +505,7 @@ class _Projects(_Entries):
             text = self._without_the_run(new, now, new)
             self.put(new, text, new)
         else:
-            self._leave_what_came_since(new, now)
+            self._leaves_what_came_since(new)
         for old in olds:
             if old != heir:
                 self.put(old, self.had[old].raw)
@@ -524,20 +528,22 @@ class _Projects(_Entries):
         """An entry that the run made of no other goes. What came since to it stays,
         and is named: where it could follow there may be another value of the same name.
         """
+        if self._leaves_what_came_since(key):
+            self.taking.lose(config.PROJECTS, key)
+
+    def _leaves_what_came_since(self, key: str) -> bool:
+        """Whether anything came since to an entry; it alone stays."""
         since = _what_came_since(self.left[key], self.have[key])
         if since is not None:
-            self.taking.lose(config.PROJECTS, key)
             self.put(key, since, key)
-
-    def _leave_what_came_since(self, new: str, now: Node) -> None:
-        since = _what_came_since(self.left[new], now)
-        if since is not None:
-            self.put(new, since, new)
+        return since is not None
 
     def _without_the_run(self, new: str, now: Node, old: str) -> str:
         """What is at NEW now, made again of what was at OLD."""
-        versions = _Versions(self.left[new], self.had[old], now)
-        return self.taking.merged(versions, (config.PROJECTS, old))
+        base = self.left[new]
+        ours = self.had[old]
+        at = (config.PROJECTS, old)
+        return self.taking.merged(_Versions(base, ours, now), at)
 
     def _heir(self, new: str, olds: list[str]) -> str | None:
         """The one to which what came since goes back as well.
@@ -596,8 +602,7 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
             followed = make.with_strings(since, back.value, is_no_text)
             entries.put(old, followed)
     new = entries.text()
-    splice = (projects, new)
-    return make.apply(text, [splice])
+    return make.replaced(projects, new)
 
 
 def _entry_of_since(now: Node, before: str | None) -> str | None:

@@ -13,7 +13,7 @@ from ccmove.claude.reading import Fingerprint
 from ccmove.errors import CcmoveError
 from ccmove.rewrite.history import Read, Tick, blocks, encoded
 from ccmove.rewrite.jsonspan import parse, quote
-from ccmove.rewrite.splice import apply
+from ccmove.rewrite.splice import replaced
 from ccmove.rewrite.windows import is_windows, native
 
 PIECE = 1 << 18
@@ -164,4 +164,4 @@ def _with_project(line: bytes, project: str) -> bytes:
     """
     text = line.decode().rstrip("\n")
     node = parse(text).members()["project"]
-    return apply(text, [(node, quote(project))]).encode() + b"\n"
+    return replaced(node, quote(project)).encode() + b"\n"
