@@ -190,12 +190,13 @@ def test_a_ledger_that_is_damaged_is_ignored_and_said_so(
     bench: Bench, damage: str
 ) -> None:
     one, ledger = shared_and_pruned(bench)
+    schema = json.loads(ledger.read_bytes())["schema"]
     ledger.write_bytes(DAMAGED[damage](json.loads(ledger.read_bytes())))
     moved = bench.ok(bench.state.code / "my-app", bench.state.code / "new")
     assert any(str(ledger) in warning for warning in moved["warnings"])
     assert one.transcripts[0].exists()
     bench.ok("prune", "--keep", "0")  # writes it again
-    assert json.loads(ledger.read_bytes())["schema"] == 5
+    assert json.loads(ledger.read_bytes())["schema"] == schema
 
 
 def test_a_link_in_the_place_of_the_ledger_leads_nowhere(bench: Bench) -> None:
