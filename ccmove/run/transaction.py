@@ -164,9 +164,11 @@ def run_arrival(
                 except StaleLookError:
                     if work.has_brought or not tries_left:
                         raise
-        except BaseException:
+        except BaseException as error:
             with interrupts_ignored():
                 roll_back(layout, progress, just_failed=True)
+            if isinstance(error, OSError):
+                raise _failed(error) from error
             raise
     raise AssertionError("the last try ends the loop")
 
@@ -213,10 +215,12 @@ def _roll_back(work: Work, error: BaseException) -> None:
             raise StaleLookError(
                 f"the state changed meanwhile: {describe(error)}"
             ) from error
-        raise CcmoveError(
-            f"could not change the state: {describe(error)}",
-            again("everything is as it was; fix that and try again"),
-        ) from error
+        raise _failed(error) from error
+
+
+def _failed(error: OSError) -> CcmoveError:
+    what = f"could not change the state: {describe(error)}"
+    return CcmoveError(what, again("everything is as it was; fix that and try again"))
 
 
 def _refuse(problems: Iterable[str]) -> None:

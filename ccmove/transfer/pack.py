@@ -97,8 +97,11 @@ def write_file(target: Path, pieces: Iterator[bytes]) -> int:
             disk.write_new(staged, pieces)
             size = os.stat(staged).st_size
             disk.replace(staged, target)
-        except BaseException:
+        except BaseException as error:
             disk.remove_file(staged)
+            if isinstance(error, OSError):
+                what = f"could not pack to {target}: {error.strerror or error}"
+                raise CcmoveError(what, again("fix that and try again")) from error
             raise
     return size
 

@@ -732,6 +732,33 @@ def test_a_full_disk_is_seen_before_anything_is_staged(
         assert snapshot(here.home) == before
 
 
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+def test_a_file_that_may_not_be_so_large_is_told_and_nothing_is_left(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", sessions=1)
+    with app.transcripts[0].open("ab") as file:
+        file.write(b'{"x": "%s"}\n' % (b"x" * 3_000_000))
+    archive = written(here, "app.tar", gzip.decompress(packed(there, "app")))
+    before = without_own(here)
+    limited = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (10**6, 10**6));"
+    limited += "import sys; from ccmove.cli.main import main; main(sys.argv[1:])"
+    root = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    for state, words, said in (
+        (here, ["unpack", archive, here.code / "x"], "could not change the state"),
+        (there, ["pack", app.path, "-o", there.root / "x.tar"], "could not pack to"),
+    ):
+        argv = [sys.executable, "-c", limited, *map(str, words)]
+        failed = run_child(argv, state=state, env=root)
+        assert failed.exit == 1, failed
+        assert said in failed.err
+        assert "File too large" in failed.err
+        assert "fix that and try again: ccmove" in failed.err
+    assert without_own(here) == before
+    assert not (here.config_dir / "ccmove" / "run").exists()
+    assert not [name for name in os.listdir(there.root) if "tar" in name]
+
+
 def test_two_projects_into_one_folder(there: StateBuilder, here: StateBuilder) -> None:
     one = there.project("one", index=True, memory={"notes.md": "one\n"} | MEMORY)
     other = {"MEMORY.md": "- is tall\n", "notes.md": "other\n"}
