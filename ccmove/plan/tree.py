@@ -86,12 +86,7 @@ class Tree:
 
     def moved(self) -> dict[Path, Path]:
         """Where each thing that is renamed is now -> where it ends."""
-        origin: dict[Path, Path] = {}
-        for operation in self.operations:
-            if isinstance(operation, Rename):
-                origin[operation.target] = ends_of(operation.path, origin)
-                origin.pop(operation.path, None)
-        return {now: final for final, now in origin.items()}
+        return moved_by(self.operations)
 
     def rename(
         self, path: Path, target: Path, holds: FolderHolds | None = None
@@ -183,6 +178,16 @@ def _arrivals(node: Node, name: str = "") -> Iterator[Arrival]:
         yield replace(node.arrival, name=name)
     for spelled, child in node.below.values():
         yield from _arrivals(child, f"{name}/{spelled}" if name else spelled)
+
+
+def moved_by(operations: Iterable[object]) -> dict[Path, Path]:
+    """Where each thing was that these operations rename -> where it ends."""
+    origin: dict[Path, Path] = {}
+    for operation in operations:
+        if isinstance(operation, Rename):
+            origin[operation.target] = ends_of(operation.path, origin)
+            origin.pop(operation.path, None)
+    return {was: final for final, was in origin.items()}
 
 
 def ends_of(path: Path, moved: dict[Path, Path]) -> Path:

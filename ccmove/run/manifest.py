@@ -46,6 +46,15 @@ class Wrote(OneOfSeveral):
         """Whether the client has a lock for it, as for what was planned."""
         return self.form == "config" and self.before is not None
 
+    def left(self, data: bytes) -> bool:
+        """Whether this is what the run left."""
+        return sha256(data) == self.after.sha256
+
+    def knows(self, data: bytes) -> bool:
+        """Whether this is what the run left, or found."""
+        is_as_before = self.before is not None and sha256(data) == self.before.sha256
+        return is_as_before or self.left(data)
+
 
 @dataclass(frozen=True, slots=True)
 class WroteHistory(OneOfSeveral):
@@ -107,6 +116,23 @@ class Manifest(Undertaking):
         if self.projects or self.folders:
             return False
         return are_settings(str(path) for path in self.replaced)
+
+    @property
+    def writes(self) -> list[Wrote]:
+        return [op for op in self.operations if isinstance(op, Wrote)]
+
+    @property
+    def renames(self) -> list[Rename]:
+        return [op for op in self.operations if isinstance(op, Rename)]
+
+    @property
+    def retired(self) -> dict[Path, Path]:
+        """Where things were that the run put into its backup -> where they are."""
+        retired = {}
+        for rename in self.renames:
+            if rename.target.parent.name == "retired":
+                retired[rename.path] = rename.target
+        return retired
 
     @property
     def holds_the_only_copy(self) -> bool:

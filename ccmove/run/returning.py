@@ -22,7 +22,7 @@ from ccmove.claude.state import (
 )
 from ccmove.plan.model import ProjectMove
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.run.manifest import Manifest, Wrote
+from ccmove.run.manifest import Manifest
 from ccmove.run.since import Since, topmost
 from ccmove.text import plural
 
@@ -175,30 +175,54 @@ def _portions_of(
 ) -> Iterator[PortionBack]:
     """What of one directory goes back by each of the moves that came to it."""
     directory = holding.directory
-    items = [item for item in directory.items if is_of_session(item.name)]
-    move_of = _moves_of_sessions(holding, items, moves, since)
-    staying: list[Item] = []
-    for item in items:
-        session = session_of(item.name)
-        if move_of[session] is None and session not in since.own_sessions:
-            staying.append(item)
+    items = _of_sessions(directory)
+    backs = list(_moves_back(holding, items, moves, since))
+    rows = list(zip(items, backs, strict=True))
+    own = since.own_sessions
+    rest = [item for item, back in rows if back is None]
+    staying = [item for item in rest if session_of(item.name) not in own]
+    # Two paths may have had one directory at OLD.
+    taking_back = {move.source for move in moves if since.takes_back(move.pair)}
     has_new_notes = _has_new_notes(directory, moves, since.manifest)
     for move in moves:
-        follows = since.takes_back(move.new_path, move.path)
-        is_whole = move.kind == "rename"  # the directory itself came with this move
-        if staying:
-            is_whole = False
-        if has_new_notes and not follows:
-            is_whole = False
-        going = [item for item in items if move_of[session_of(item.name)] is move]
+        follows = move.source in taking_back
+        all_goes = follows or not has_new_notes
+        came_whole = move.kind == "rename"  # the directory itself, with this move
+        going = [item for item, back in rows if back is move]
         yield PortionBack(
             move,
             directory,
             items=tuple(going),
             staying=tuple(staying),
             follows=follows,
-            is_whole=is_whole,
+            is_whole=came_whole and all_goes and not staying,
         )
+
+
+def _of_sessions(directory: ProjectDirectory) -> tuple[Item, ...]:
+    return tuple(item for item in directory.items if is_of_session(item.name))
+
+
+def _moves_back(
+    holding: Holding, items: Iterable[Item], moves: list[ProjectMove], since: Since
+) -> Iterator[ProjectMove | None]:
+    """Of each item the move by whose undo it goes back; None: it stays.
+
+    What was brought goes by its ID, what came since by its owner.
+    """
+    following: dict[str | None, ProjectMove] = {}
+    for move in moves:
+        if since.takes_back(move.pair):
+            following[move.new_path] = move
+    for item in items:
+        session = session_of(item.name)
+        if session in since.brought:
+            yield since.brought[session]
+        elif since.stays(session):
+            yield None
+        else:
+            owner = holding.owner(item)
+            yield following.get(owner)
 
 
 def _has_new_notes(
@@ -220,38 +244,14 @@ def _changed_notes(directory: Path, manifest: Manifest) -> Iterator[Path]:
     known: dict[Path, str] = {}
     for saved in manifest.notes_saved:
         known[saved.ends] = saved.content.sha256
-    for wrote in manifest.operations:
-        if isinstance(wrote, Wrote):
-            known[wrote.ends] = wrote.after.sha256
+    for wrote in manifest.writes:
+        known[wrote.ends] = wrote.after.sha256
     memory = directory / MEMORY
     for note, content in known.items():
         if not note.is_relative_to(memory):
             continue
         if is_there(note) and sha256_of(note) != content:
             yield note
-
-
-def _moves_of_sessions(
-    holding: Holding, items: list[Item], moves: list[ProjectMove], since: Since
-) -> dict[str, ProjectMove | None]:
-    """Session -> the move by whose undo it goes back, with its folder; None: it stays.
-
-    What was brought goes by its ID, what came since by its owner.
-    """
-    follows: dict[str | None, ProjectMove] = {}
-    for move in moves:
-        if since.takes_back(move.new_path, move.path):
-            follows[move.new_path] = move
-    move_of: dict[str, ProjectMove | None] = {}
-    for item in items:
-        session = session_of(item.name)
-        if session in since.brought:
-            move_of[session] = since.brought[session]
-        elif since.stays(session):
-            move_of[session] = None
-        else:
-            move_of[session] = follows.get(holding.owner(item))
-    return move_of
 
 
 def begun_below(owners: Owners, since: Since) -> Iterator[PortionBack]:
@@ -280,8 +280,8 @@ def _portion_of_begun(
     directory: ProjectDirectory, move: ProjectMove, since: Since
 ) -> PortionBack:
     """All of it goes back, or nothing."""
-    items = tuple(item for item in directory.items if is_of_session(item.name))
-    if since.takes_back(move.new_path, move.path):
+    items = _of_sessions(directory)
+    if since.takes_back(move.pair):
         return PortionBack(move, directory, items, (), follows=True, is_whole=True)
     return PortionBack(move, directory, (), items, follows=False, is_whole=False)
 

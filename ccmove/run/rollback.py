@@ -70,7 +70,6 @@ from ccmove.run.manifest import (
     Recorded,
     Wrote,
     WroteHistory,
-    sha256,
     staged_name,
 )
 from ccmove.run.preflight import refuse_foreign_state
@@ -442,8 +441,7 @@ class Rollback:
         A document may have been written there before it was renamed, by this run.
         """
         target = rename.target
-        writes = [op for op in self.manifest.operations if isinstance(op, Wrote)]
-        for wrote in writes:
+        for wrote in self.manifest.writes:
             if wrote.ends == target:
                 return not _is_as_written(target, wrote)
         return has_grown(target, rename.holds)
@@ -571,15 +569,10 @@ class Rollback:
             self.gone.append(directory_of_it)
 
     def _take_change_out(self, wrote: Wrote, now: bytes) -> None:
-        path = wrote.path
         layout = self.layout
-        since = self.since
-        back = document_back(layout, layout.run_dir, since, wrote, now)
-        content, named, mtime = back
-        for place in named:
-            what = f"{place} has changed since, so it stays"
-            self.stayed.append(f"{path}: {what}")
-        self._rewrite(wrote, now, content, mtime)
+        back = document_back(layout, layout.run_dir, self.since, wrote, now)
+        self.stayed += back.stays
+        self._rewrite(wrote, now, back.content, back.mtime_ns)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
         """As it was staged; one that was taken away since comes from its second name,
@@ -647,7 +640,7 @@ class Rollback:
 
 def _is_as_written(path: Path, wrote: Wrote) -> bool:
     document = read_document(path)
-    return document is not None and sha256(document.data) == wrote.after.sha256
+    return document is not None and wrote.left(document.data)
 
 
 def _name_of_later(path: Path) -> Path:

@@ -7,6 +7,7 @@ the run left it gets its original bytes; in any other the three-way rules of
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -68,22 +69,35 @@ def _saved(path: Path, expected: str) -> bytes:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Back:
+    """A document without the run's change."""
+
+    content: bytes
+    stays: list[str]  # what can't be taken out, in words
+    mtime_ns: int | None  # the date to give back
+
+    @property
+    def text(self) -> str:
+        return as_text(self.content)
+
+
 def document_back(
     layout: Layout, directory: Path, since: Since, wrote: Wrote, now: bytes
-) -> tuple[bytes, list[str], int | None]:
-    """The document without the run's change, what can't be taken out, and the date to
-    give back. A config file that the run made is taken for an empty one before.
+) -> Back:
+    """What takes the run's change out of what is there now.
+
+    A config file that the run made is taken for an empty one before.
     """
-    digest = sha256(now)
     before = EMPTY
     mtime: int | None = None
     if wrote.before is not None:
-        if digest == wrote.before.sha256:
-            return now, [], None
+        if sha256(now) == wrote.before.sha256:
+            return Back(now, [], None)
         before = read_saved(directory, wrote, "before")
         mtime = wrote.before.mtime_ns
-    if digest == wrote.after.sha256:
-        return before, [], mtime
+    if wrote.left(now):
+        return Back(before, [], mtime)
     after = read_saved(directory, wrote, "after")
     form: str = wrote.form
     if form == "other" and wrote.path.suffix != ".json":
@@ -96,7 +110,11 @@ def document_back(
         following(layout, since),
         since.renamed.map,
     )
-    return as_bytes(text), named, None
+    stays = []
+    for place in named:
+        what = f"{place} has changed since, so it stays"
+        stays.append(f"{wrote.ends}: {what}")
+    return Back(as_bytes(text), stays, None)
 
 
 def following(layout: Layout, since: Since) -> Following:

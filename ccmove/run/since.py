@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import ClassVar
 
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.state import is_of_session
-from ccmove.plan.model import ProjectMove, Rename
+from ccmove.plan.model import ProjectMove
 from ccmove.rewrite.pathmap import Move, PathMap, tail_below
 from ccmove.run.manifest import Manifest
 
@@ -44,28 +44,18 @@ class Since:
         Not one that left NEW since, nor one whose transcript was retired on the way:
         NEW had it, too.
         """
-        retired: set[tuple[str, str]] = set()
-        for path in self._retired():
-            retired.add((path.parent.name, path.name))
+        retired = {(path.parent.name, path.name) for path in self.manifest.retired}
+        gone = self.elsewhere | self.followed
         sessions: dict[str, ProjectMove] = {}
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
-                if session in self.elsewhere or session in self.followed:
+                if session in gone:
                     continue
                 transcript = f"{session}.jsonl"
-                if (move.source, transcript) in retired:
-                    continue
-                sessions[session] = move
+                if (move.source, transcript) not in retired:
+                    sessions[session] = move
         return sessions
-
-    def _retired(self) -> Iterator[Path]:
-        """Where things were that the run put into its backup."""
-        for operation in self.manifest.operations:
-            if not isinstance(operation, Rename):
-                continue
-            if operation.target.parent.name == "retired":
-                yield operation.path
 
     @cached_property
     def had(self) -> frozenset[str]:
@@ -110,8 +100,9 @@ class Since:
         """What became of paths here: an archive's are those of another machine."""
         return PathMap(()) if self.manifest.is_unpack else self.manifest.paths
 
-    def takes_back(self, new: str, old: str) -> bool:
-        """Whether what came since at NEW goes to this OLD."""
+    def takes_back(self, move: Move) -> bool:
+        """Whether what came since at its NEW goes to its OLD."""
+        old, new = move
         return self.following.map(new) == old
 
     def _decided(self) -> Iterator[tuple[Move, bool]]:

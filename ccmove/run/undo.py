@@ -60,7 +60,7 @@ def plan_undo(
     merged = refuse_users(owners, since, at_old, merge=merge)
     undoing = Undoing(state, since, portions, absent)
     undoing.plan()
-    prompts = plan_history_back(layout, undoing.directory, since, tick)
+    prompts = plan_history_back(layout, layout.backups / manifest.id, since, tick)
     if manifest.history is not None and not is_there(layout.history):
         what = "is gone; its old content is in the backup"
         undoing.warnings.append(f"{layout.history} {what}")
@@ -276,11 +276,11 @@ def _parking_space(folder: Path, _: int) -> Path:
 
 def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
     """Whether the folder at NEW is the one that was at OLD, and goes with the state."""
-    old, new = move
+    _, new = move
     manifest = since.manifest
     if manifest.folders or manifest.is_of_settings:
         return False
-    if not since.takes_back(new, old):
+    if not since.takes_back(move):
         return False
     if layout.home.is_relative_to(new):
         return False

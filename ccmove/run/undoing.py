@@ -18,8 +18,7 @@ All of it goes by `plan.placing`, as in a move: nothing is ever overwritten.
 """
 
 import contextlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from functools import cached_property
 from pathlib import Path
 
@@ -28,10 +27,8 @@ from ccmove.claude.reading import Document, is_there, sha256_of
 from ccmove.claude.state import (
     INDEX,
     MEMORY,
-    Item,
     State,
     is_of_session,
-    notes_among,
 )
 from ccmove.errors import RefusedError
 from ccmove.hints import to_type
@@ -43,13 +40,13 @@ from ccmove.plan.placing import (
     Placer,
     refuse_conflicts,
 )
-from ccmove.plan.tree import ends_of
+from ccmove.plan.tree import ends_of, moved_by
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.lines import appended, lines_lacking
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import settings_of_since
-from ccmove.run.manifest import SavedNote, Wrote, sha256
+from ccmove.run.manifest import SavedNote, Wrote
 from ccmove.run.recognise import is_noted
 from ccmove.run.returning import Absent, PortionBack, sessions_of
 from ccmove.run.saved import document_back, following, read_note, read_saved
@@ -69,12 +66,15 @@ class Undoing:
         self.layout = state.layout
         self.since = since
         self.manifest = since.manifest
-        self.directory = self.layout.backups / self.manifest.id
+        self.retired = self.manifest.retired
         self.absent = absent.sessions
         self.placer = Placer(state)
         self.tree = self.placer.tree
+        self.folders: list[tuple[Path, Path]] = []
+        self.warnings: list[str] = []
+        self.staying_lines: dict[Path, str] = {}  # of a MEMORY.md that goes back
         self.portions = portions
-        # By the directory at NEW, and by the one at OLD; the first of several.
+        # By the directory at NEW, and by the one at OLD; the first of several:
         self.portion_from: PortionsBack = {}
         self.portion_to: PortionsBack = {}
         self.whole: list[PortionBack] = []
@@ -82,9 +82,6 @@ class Undoing:
         self.emptied: set[Path] = set()  # directories at NEW that go back whole
         for portion in portions:
             self._sort(portion)
-        self.staying_lines: dict[Path, str] = {}  # of a MEMORY.md that goes back
-        self.folders: list[tuple[Path, Path]] = []
-        self.warnings: list[str] = []
 
     def _sort(self, portion: PortionBack) -> None:
         """By place; nothing is renamed where OLD and NEW have one directory."""
@@ -106,20 +103,20 @@ class Undoing:
         A portion that leaves a directory which goes back whole makes way for that.
         """
         # What a directory came with leaves it last.
-        parts = sorted(self.parts, key=lambda portion: portion.move.kind == "rename")
+        self.parts.sort(key=lambda portion: portion.move.kind == "rename")
         self._take_changes_out()
-        self._bring_out_directories()
-        for portion in parts:
+        self._bring_out()
+        for portion in self.parts:
             if portion.source in self.emptied:
                 self._bring_part(portion)
-        self._bring_whole_directories()
-        self._bring_out_directories()
-        for portion in parts:
+        moves = [(portion.source, portion.target) for portion in self.whole]
+        self.placer.bring_all(dict.fromkeys(moves))  # each once
+        self._bring_out()
+        for portion in self.parts:
             if portion.source not in self.emptied:
                 self._bring_part(portion)
         self._bring_downloads_back()
-        self._bring_notes_of_since()
-        self._bring_out_the_rest()
+        self._bring_out(files=True)
         self._remove_what_was_made()
         self._rename_folders_back()
         refuse_conflicts(self.placer)
@@ -136,48 +133,34 @@ class Undoing:
                 kind = "rename"
             yield portion.back(kind)
 
-    # -- what the run did, by place
+    # -- what the run did, by where each thing was when it was done
+
+    @property
+    def _backup(self) -> Path:
+        return self.layout.backups / self.manifest.id
 
     @cached_property
     def _writes(self) -> dict[Path, Wrote]:
-        """What the run wrote, by where it was when the run was done."""
-        writes = [op for op in self.manifest.operations if isinstance(op, Wrote)]
-        return {wrote.ends: wrote for wrote in writes}
+        return {wrote.ends: wrote for wrote in self.manifest.writes}
 
     @cached_property
-    def _renames(self) -> list[Rename]:
-        return [op for op in self.manifest.operations if isinstance(op, Rename)]
+    def _saved_notes(self) -> dict[Path, SavedNote]:
+        return {saved.ends: saved for saved in self.manifest.notes_saved}
 
     @cached_property
-    def _retired(self) -> dict[Path, Path]:
-        """Where things were that the run retired -> where they are kept."""
-        retired = self.directory / "retired"
-        renames = [op for op in self._renames if op.target.parent == retired]
-        return {op.path: op.target for op in renames}
+    def _own_notes(self) -> dict[str, tuple[str, ...]]:
+        """Of NEW before, by its path."""
+        return {own.path: own.notes for own in self.manifest.own_at_new}
 
     @cached_property
     def _brought(self) -> dict[Path, Path]:
         """Where things in project directories ended that were renamed -> and began."""
-        began: dict[Path, Path] = {}
-        for rename in self._renames:
-            start = ends_of(rename.path, began)
-            began.pop(rename.path, None)
-            began[rename.target] = start
-        brought: dict[Path, Path] = {}
         projects = self.layout.projects
-        for end, start in began.items():
-            was_inside = start.is_relative_to(projects)
-            if was_inside and end.is_relative_to(projects):
-                brought[end] = start
-        return brought
-
-    @cached_property
-    def _brought_to(self) -> dict[Path, list[Path]]:
-        """The same things by the project directory in which they ended."""
-        ends: dict[Path, list[Path]] = defaultdict(list)
-        for end in self._brought:
-            ends[self._project_directory(end)].append(end)
-        return ends
+        return {
+            end: start
+            for start, end in moved_by(self.manifest.operations).items()
+            if start.is_relative_to(projects) and end.is_relative_to(projects)
+        }
 
     def _project_directory(self, path: Path) -> Path:
         projects = self.layout.projects
@@ -193,13 +176,19 @@ class Undoing:
         """Of each document that the run wrote; and settings and indexes that it did not
         write, in which something came since.
         """
-        writes = self._writes
-        for wrote in writes.values():
-            self._take_out(wrote)
-        if self.layout.real_config_file not in writes:
+        for wrote in self._writes.values():
+            document = self._document_now(wrote)
+            if document is None:
+                what = "is gone; its old content is in the backup"
+                self.warnings.append(f"{wrote.ends} {what}")
+            elif wrote.before is None:
+                self._take_out_made(wrote, document)
+            elif not self._goes_by_entries(wrote, document):
+                self._take_out(wrote, document)
+        if self.layout.real_config_file not in self._writes:
             self._bring_settings_of_since()
         for portion in self.whole:
-            if portion.source / INDEX not in writes:
+            if portion.source / INDEX not in self._writes:
                 self._rewrite_index(portion)
 
     def _bring_settings_of_since(self) -> None:
@@ -215,54 +204,49 @@ class Undoing:
         with contextlib.suppress(NotJsonError):
             draft.text = settings_of_since(draft.text, back, had)
 
-    def _take_out(self, wrote: Wrote) -> None:
-        """The document as it is now without the run's change."""
+    def _document_now(self, wrote: Wrote) -> Document | None:
+        """What the run wrote; its owner may have renamed the folder back."""
         document = self.state.document(wrote.ends)
-        if document is None:  # its owner may have renamed the folder back
-            old = self.manifest.paths.reversed().map(str(wrote.ends))
-            document = self.state.document(Path(old)) if old is not None else None
-        if document is None:
-            what = "is gone; its old content is in the backup"
-            self.warnings.append(f"{wrote.ends} {what}")
-            return
-        if wrote.before is None:
-            self._take_out_made(wrote, document)
-            return
-        data = document.data
-        is_changed = sha256(data) not in (wrote.before.sha256, wrote.after.sha256)
-        was_brought = wrote.path != wrote.ends
-        is_lost = self._has_lost_index(wrote.ends.parent)
-        if self._is_index_of_parts(wrote) and (is_changed or was_brought or is_lost):
-            return  # its entries go session by session
-        content, named, mtime = document_back(
-            self.layout, self.directory, self.since, wrote, data
+        old = self.manifest.paths.reversed().map(str(wrote.ends))
+        if document is None and old is not None:
+            return self.state.document(Path(old))
+        return document
+
+    def _goes_by_entries(self, wrote: Wrote, document: Document) -> bool:
+        """Whether it is an index of which only a part goes back, session by session.
+
+        One that NEW had, and that is as the run left it, gets its bytes of before; not
+        if an OLD of what is in it has lost its index since, with the entries of before.
+        """
+        file = wrote.ends
+        portions = [part for part in self.parts if part.source == file.parent]
+        is_split = bool(portions) and file.parent not in self.emptied
+        if not is_split or wrote.form != "index":
+            return False
+        if wrote.path != file:
+            return True
+        for portion in portions:
+            index_of_old = portion.target / INDEX
+            if index_of_old in self._writes and not is_there(index_of_old):
+                return True
+        return not wrote.knows(document.data)
+
+    def _take_out(self, wrote: Wrote, document: Document) -> None:
+        """The document as it is now without the run's change."""
+        back = document_back(
+            self.layout, self._backup, self.since, wrote, document.data
         )
-        draft = self.placer.draft(document.path)
-        draft.text = as_text(content)
-        draft.mtime_ns = mtime
+        self.warnings += back.stays
+        file = document.path
+        draft = self.placer.draft(file)
+        draft.text = back.text
+        draft.mtime_ns = back.mtime_ns
+        was_brought = wrote.path != wrote.ends
         if wrote.form == "index" and not was_brought:  # entries come back to it
-            self._forget(document.path, self._absent_from(document.path.parent))
-        for place in named:
-            what = f"{place} has changed since, so it stays"
-            self.warnings.append(f"{wrote.ends}: {what}")
+            absent = self._absent_from(file.parent)
+            self._forget(file, absent)
         if wrote.path.name == MEMORY_FILE:
             self._part_memory(wrote, draft)
-
-    def _is_index_of_parts(self, wrote: Wrote) -> bool:
-        directory = wrote.ends.parent
-        is_part = directory in self.portion_from and directory not in self.emptied
-        return is_part and wrote.form == "index"
-
-    def _has_lost_index(self, directory: Path) -> bool:
-        """Whether an OLD of what is in it has lost its index since, with the entries
-        of before.
-        """
-        finals = [
-            portion.target / INDEX
-            for portion in self.parts
-            if portion.source == directory
-        ]
-        return any(final in self._writes and not is_there(final) for final in finals)
 
     def _take_out_made(self, wrote: Wrote, document: Document) -> None:
         """A copy that the run made goes, unless it was changed, or is the only one.
@@ -270,27 +254,19 @@ class Undoing:
         An index is no copy: its entries go session by session.
         """
         copy = document.path
-        if copy.name == INDEX:
+        if copy.name == INDEX or not wrote.left(document.data):
             return
-        if sha256(document.data) != wrote.after.sha256:
+        portion = self._portion_of(copy)
+        if portion is None:  # it came with nothing that goes back
+            self.placer.retire(copy)
             return
-        original = self._place_at_old(copy)
-        if original is None or self.tree.has(original):
+        # It may have got a name beside another.
+        original = portion.target / copy.relative_to(portion.source)
+        original = original.with_name(name_of_both(copy.name))
+        if self.tree.has(original):
             self.placer.retire(copy)
         else:
-            self._make_parents(original)
-            self.placer.bring(copy, original)
-
-    def _place_at_old(self, path: Path) -> Path | None:
-        """Where a file was that got a name beside another; None: it came with nothing
-        that goes back.
-        """
-        portion = self._portion_of(path)
-        if portion is None:
-            return None
-        inside = path.relative_to(portion.source)
-        original = portion.target / inside
-        return original.with_name(name_of_both(inside.name))
+            self._bring(copy, original)
 
     def _part_memory(self, wrote: Wrote, draft: Draft) -> None:
         """Of a MEMORY.md that was merged, the lines that came since follow the folder.
@@ -303,13 +279,13 @@ class Undoing:
         goes_back = wrote.path != wrote.ends  # the file itself was brought
         if goes_back == portion.follows:
             return  # file and lines stay together
-        before = as_text(read_saved(self.directory, wrote, "before"))
+        before = as_text(read_saved(self._backup, wrote, "before"))
         since = lines_lacking(draft.text, before)
         draft.text = before
         if goes_back:
             self.staying_lines[wrote.ends] = since
             return
-        original = self._retired.get(portion.target / MEMORY / MEMORY_FILE)
+        original = self.retired.get(portion.target / MEMORY / MEMORY_FILE)
         if original is not None and is_there(original):
             there = self.placer.draft(original)
             there.text = appended(there.text, since)
@@ -369,7 +345,7 @@ class Undoing:
 
     def _bring_out_index(self, final: Path, coming: set[str]) -> None:
         """An index that was retired, without entries of these and of absent ones."""
-        kept = self._retired.get(final)
+        kept = self.retired.get(final)
         if kept is not None and not self.tree.has(final):
             self._forget(kept, coming | self.absent)
             self.placer.bring(kept, final)
@@ -392,9 +368,9 @@ class Undoing:
         wrote = self._writes.get(portion.source / INDEX)
         if wrote is None or wrote.before is None:
             return self._index_back(text, portion)
-        if as_text(read_saved(self.directory, wrote, "after")) != text:
+        if as_text(read_saved(self._backup, wrote, "after")) != text:
             return self._index_back(text, portion)
-        return as_text(read_saved(self.directory, wrote, "before"))
+        return as_text(read_saved(self._backup, wrote, "before"))
 
     @cached_property
     def _portion_of_session(self) -> dict[str, PortionBack]:
@@ -434,11 +410,7 @@ class Undoing:
         with contextlib.suppress(NotJsonError):
             draft.text = index.without(draft.text, sessions)
 
-    # -- directories
-
-    def _bring_whole_directories(self) -> None:
-        moves = [(portion.source, portion.target) for portion in self.whole]
-        self.placer.bring_all(dict.fromkeys(moves))  # each once
+    # -- sessions and notes
 
     def _bring_part(self, portion: PortionBack) -> None:
         """Sessions one by one, then the notes; what NEW had, and what stays, stays."""
@@ -447,94 +419,100 @@ class Undoing:
         self.placer.make_directory(target, source)
         self._split_index(portion)
         for item in portion.items:
-            self._bring_item(portion, item)
-        if portion.move.kind == "rename":  # notes came with the directory, which stays
-            self._bring_notes(portion, portion.move.notes)
-        for end in self._brought_to[source]:
-            start = self._brought[end]
-            if end != source and start.is_relative_to(target):
-                self._bring_thing_back(end, start)
-
-    def _bring_item(self, portion: PortionBack, item: Item) -> None:
-        """A transcript, or what else is a session's.
-
-        It may have got another name, beside one that NEW had. A folder that both had
-        goes back part by part.
-        """
-        name = item.name
-        path = portion.source / name
-        final = portion.target / name
-        if path in self._brought:
-            final = self._brought[path]
-        elif session_of(name) in self.since.had:
-            return
-        if self.tree.has(path):
+            path = source / item.name
+            if self._is_of_both(item.name) or not self.tree.has(path):
+                continue
+            final = self._brought.get(path, target / item.name)
             self.placer.bring(path, final)
+        self._bring_notes(source, target)
 
     def _bring_downloads_back(self) -> None:
         """What connectors have saved: in directories of no project."""
-        for directory, ends in self._brought_to.items():
-            if directory in self.portion_from:
+        directories = dict.fromkeys(map(self._project_directory, self._brought))
+        for directory in directories:
+            if directory not in self.portion_from:
+                self._bring_back(directory, self.layout.projects)
+
+    def _bring_notes(self, source: Path, to: Path) -> None:
+        """What is no session's, and what is of a session that both had."""
+        for name in self.tree.names(source):
+            path = source / name
+            if name == INDEX:
                 continue
-            for end in ends:
-                if end == directory and self._is_still_there(end):
-                    self.placer.bring(end, self._brought[end])
-                else:
-                    self._bring_thing_back(end, self._brought[end])
+            is_ones_alone = is_of_session(name) and not self._is_of_both(name)
+            if path in self._brought or not is_ones_alone:
+                self._bring_back(path, to)
+
+    def _is_of_both(self, name: str) -> bool:
+        """Whether OLD and NEW both had something of the session of this name."""
+        session = session_of(name)
+        return session in self.since.had and session in self.since.brought
+
+    def _bring_back(self, path: Path, to: Path) -> None:
+        """What goes back to a place below `to`: a file, or what of a directory does."""
+        if not self.tree.is_directory(path):
+            final = self._place_back(path)
+            if final is not None and final.is_relative_to(to):
+                self._bring_note_back(path, final)
+            return
+        start = ends_of(path, self._brought)
+        was_brought = start != path and start.is_relative_to(to)
+        if was_brought and self._goes_whole(path):
+            self._bring(path, start)
+            return
+        for name in self.tree.names(path):
+            below = path / name
+            self._bring_back(below, to)
+
+    def _goes_whole(self, directory: Path) -> bool:
+        """Whether nothing of it stays, so that one rename does."""
+        if not self._is_still_there(directory):
+            return False
+        for name in self.tree.files_below(directory):
+            file = directory / name
+            if self._place_back(file) is None or self._leaves_something(file):
+                return False
+        return True
 
     def _is_still_there(self, path: Path) -> bool:
-        """Whether it is still where the run brought it, by then, too."""
-        return self.tree.has(path) and self.tree.now(path) == path
+        """Not so what has come here on its own way back."""
+        return self.tree.now(path) == path
 
-    def _bring_thing_back(self, end: Path, start: Path) -> None:
-        """What the run renamed but sessions: a note, or a directory with what goes back
-        of it.
+    def _leaves_something(self, note: Path) -> bool:
+        return note in self.staying_lines or self._changed_note(note) is not None
+
+    def _place_back(self, file: Path) -> Path | None:
+        """Where a file goes back to that is no brought session's; None: it stays.
+
+        One that the run brought does; one that came since follows the folder.
         """
-        if not self._is_still_there(end):
-            return
-        if end.name == INDEX or self._is_of_brought_session(end):
-            return  # it goes by its entries, or with its session
-        if not self.tree.is_directory(end):
-            self._bring_note_back(end, start)
-            return
-        files = list(map(Path, self.tree.files_below(end)))
-        if self._goes_whole(end, start, files):
-            self._make_parents(start)
-            self.placer.bring(end, start)
-            return
-        for name in files:
-            if self._goes_back(start / name):
-                self._bring_note_back(end / name, start / name)
-
-    def _is_of_brought_session(self, path: Path) -> bool:
-        """A session goes back as a whole, but for a folder that both had."""
-        name = path.relative_to(self._project_directory(path)).parts[0]
-        session = session_of(name)
-        return session in self.since.brought and session not in self.since.had
-
-    def _goes_whole(self, end: Path, start: Path, files: list[Path]) -> bool:
-        """Whether nothing of a directory stays, so that one rename does."""
-        if not all(self._goes_back(start / name) for name in files):
-            return False
-        return not any(self._changed_note(end / name) for name in files)
-
-    def _goes_back(self, original: Path) -> bool:
-        """Whether a file goes back to where it was: one that the run brought does; one
-        that came since follows the folder.
-        """
+        if not self._is_still_there(file):
+            return None
+        original = ends_of(file, self._brought)
+        if original == file:
+            return self._place_of_since(file)
         directory = self._project_directory(original)
         portion = self.portion_to.get(directory)
         if portion is None or portion.follows:
-            return True
+            return original
         name = original.relative_to(directory)
-        return is_of_session(name.parts[0]) or name.as_posix() in portion.move.notes
+        was_note = name.as_posix() in portion.move.notes
+        if was_note or is_of_session(name.parts[0]):
+            return original
+        return None
 
-    # -- notes
-
-    @cached_property
-    def _saved_notes(self) -> dict[Path, SavedNote]:
-        """Notes that a merge moved, by where each was when the run was done."""
-        return {saved.ends: saved for saved in self.manifest.notes_saved}
+    def _place_of_since(self, file: Path) -> Path | None:
+        """Of one that came since to a directory that NEW had; None: it stays."""
+        portion = self._portion_of(file)
+        if portion is None or not portion.follows:
+            return None
+        name = file.relative_to(portion.source)
+        if is_of_session(name.parts[0]):
+            return None
+        own = self._own_notes.get(portion.move.new_path, ())
+        if name.as_posix() in own:
+            return None
+        return portion.target / name
 
     def _changed_note(self, note: Path) -> SavedNote | None:
         """The saved note, where OLD gets that and NEW keeps what it became since."""
@@ -548,11 +526,11 @@ class Undoing:
 
     def _bring_note_back(self, note: Path, final: Path) -> None:
         """One that has changed since stays where that stays; OLD gets the saved one."""
-        self._make_parents(final)
         saved = self._changed_note(note)
         if saved is None:
-            self.placer.bring(note, final)
+            self._bring(note, final)
         else:
+            self._make_parents(final)
             self._bring_saved_note(saved, note, final)
         lines = self.staying_lines.get(note)
         if lines:
@@ -560,55 +538,35 @@ class Undoing:
 
     def _bring_saved_note(self, saved: SavedNote, note: Path, final: Path) -> None:
         """Of a MEMORY.md only the lines stay that came since."""
-        original = as_text(read_note(self.directory, saved))
+        original = as_text(read_note(self._backup, saved))
         self.placer.add(original, note, final, saved.content.mode)
         if note.name == MEMORY_FILE:
             draft = self.placer.draft(note)
             draft.text = lines_lacking(draft.text, original)
 
-    def _bring_notes_of_since(self) -> None:
-        """Notes that came since to a directory that NEW had, where they follow."""
-        own_notes = {own.path: own.notes for own in self.manifest.own_at_new}
-        for portion in self.parts:
-            if portion.follows:
-                notes = notes_among(portion.source, portion.directory.items)
-                own = own_notes.get(portion.move.new_path, ())
-                self._bring_notes(portion, [name for name in notes if name not in own])
-
-    def _bring_notes(self, portion: PortionBack, names: Iterable[str]) -> None:
-        """Those that are in their place; an index goes by its entries."""
-        for name in names:
-            note = portion.source / name
-            if name != INDEX and self._is_still_there(note):
-                self._bring_note_back(note, portion.target / name)
-
     # -- what was retired, and what was made
 
-    def _bring_out_directories(self) -> None:
-        """Empty ones that were there before the run are again, the outer first."""
-        for path, kept in reversed(self._retired.items()):
-            if self.tree.has(kept) and self.tree.is_directory(kept):
-                self._bring_out(kept, path)
+    def _bring_out(self, *, files: bool = False) -> None:
+        """What was retired goes back to its place, if that is free; the outer first.
 
-    def _bring_out_the_rest(self) -> None:
-        """What became one with something at NEW. An index joins the one that is there
-        by now, without sessions that left or were deleted.
+        Directories, which were emptied, come before what goes into them. An index joins
+        the one that is there by now, without sessions that left or were deleted.
         """
-        for path, kept in reversed(self._retired.items()):
+        for path, kept in reversed(self.retired.items()):
             if not self.tree.has(kept):
                 continue
+            if not files and not self.tree.is_directory(kept):
+                continue
+            is_free = not self.tree.has(path)
             if path.name == INDEX:
                 self._forget(kept, self.absent)
-                self._make_parents(path)
-                self.placer.bring(kept, path)
-            else:
-                self._bring_out(kept, path)
+                self._bring(kept, path)
+            elif is_free:
+                self._bring(kept, path)
 
-    def _bring_out(self, kept: Path, path: Path) -> None:
-        """Back to its place, if that is free."""
-        if not self.tree.has(path):
-            self._make_parents(path)
-            self.placer.bring(kept, path)
+    def _bring(self, path: Path, final: Path) -> None:
+        self._make_parents(final)
+        self.placer.bring(path, final)
 
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""
@@ -634,7 +592,7 @@ class Undoing:
     # -- project folders
 
     def _rename_folders_back(self) -> None:
-        for rename in reversed(self._renames):
+        for rename in reversed(self.manifest.renames):
             if isinstance(rename.holds, FolderHolds):
                 self._rename_folder_back(rename, rename.holds)
 

@@ -34,11 +34,10 @@ from ccmove.run.arrived import (
     session_at,
     sessions_that_went_on,
 )
-from ccmove.run.manifest import Manifest, Wrote, sha256
+from ccmove.run.manifest import Manifest, Wrote
 from ccmove.run.returning import absent_sessions
 from ccmove.run.saved import document_back, plan_history_back
 from ccmove.run.since import Since
-from ccmove.text import as_text
 
 
 def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
@@ -86,7 +85,7 @@ class Removal:
 
     def plan(self) -> None:
         """Documents first, as they are where they are; then files and directories."""
-        for wrote in self._written:
+        for wrote in self._manifest.writes:
             if wrote.before is not None or wrote.form == "config":
                 self._take_change_out(wrote)
             else:
@@ -98,10 +97,6 @@ class Removal:
             match operation:
                 case Mkdir(path) if path != self.layout.projects:
                     self._retire_if_empty(path)
-
-    @cached_property
-    def _written(self) -> list[Wrote]:
-        return [op for op in self._operations if isinstance(op, Wrote)]
 
     # -- files
 
@@ -122,7 +117,7 @@ class Removal:
     def _made(self) -> list[Path]:
         """Documents that were made, are as they were left, and are no longer needed."""
         paths = []
-        for wrote in self._written:
+        for wrote in self._manifest.writes:
             path = wrote.path
             document = self.state.document(path)
             if wrote.before is not None or document is None:
@@ -131,7 +126,7 @@ class Removal:
                 continue
             if wrote.form == "index" and self._stays_in(path.parent):
                 continue
-            if sha256(document.data) == wrote.after.sha256:
+            if wrote.left(document.data):
                 paths.append(path)
         return paths
 
@@ -174,16 +169,9 @@ class Removal:
 
     def _bring_former_versions(self) -> None:
         """What the run replaced comes back where that is free again."""
-        for operation in self._operations:
-            if not isinstance(operation, Rename):
-                continue
-            path = operation.path
-            target = operation.target
-            kept = self.directory / "retired" / target.name
-            if target.parent.name != "retired" or not self.tree.has(kept):
-                continue
+        for path, kept in self._manifest.retired.items():
             outlived = session_at(path) in self.staying
-            if not outlived and not self.tree.has(path):
+            if self.tree.has(kept) and not outlived and not self.tree.has(path):
                 self.tree.rename(kept, path)
 
     # -- documents
@@ -195,18 +183,15 @@ class Removal:
             what = "is gone; its old content is in the backup"
             self.warnings.append(f"{wrote.ends} {what}")
             return
-        content, named, mtime = document_back(
-            self.layout, self.directory, self._since, wrote, document.data
-        )
+        data = document.data
+        back = document_back(self.layout, self.directory, self._since, wrote, data)
+        self.warnings += back.stays
         draft = self.placer.draft(document.path)
-        draft.text = as_text(content)
-        draft.mtime_ns = mtime
+        draft.text = back.text
+        draft.mtime_ns = back.mtime_ns
         if wrote.form == "index":
             directory = document.path.parent
             draft.text = self._with_staying(directory, draft.text, document.text)
-        for place in named:
-            what = f"{place} has changed since, so it stays"
-            self.warnings.append(f"{wrote.ends}: {what}")
 
     def _with_staying(self, directory: Path, text: str, now: str) -> str:
         """The index with the entries of sessions that stay, as they are now."""
