@@ -35,7 +35,7 @@ help:
 	@echo "make bench        measure (ROWS=growth for those rows alone)"
 	@echo "make fuzz         a million inputs for each target (RUNS=..., TARGET=... for one of them)"
 	@echo "make dist         build the packages, look into them, and try each in an empty environment"
-	@echo "make man          rewrite the manual page and the completions from the command line's own help"
+	@echo "make man          rewrite manual page, completions and the README's list from the command line's help"
 	@echo "make picture      redraw the README's pictures from a run of the demo"
 	@echo "make clean        remove what the other targets made"
 
@@ -123,6 +123,8 @@ fuzz: $(VENV)/.fuzz
 man: $(READY)
 	$(BIN)/python man/make.py > man/ccmove.1.new
 	mv man/ccmove.1.new man/ccmove.1
+	$(BIN)/python man/make.py README.md > README.md.new
+	mv README.md.new README.md
 	$(BIN)/ccmove completion bash > completions/ccmove.bash
 	$(BIN)/ccmove completion zsh > completions/_ccmove
 	$(BIN)/ccmove completion fish > completions/ccmove.fish

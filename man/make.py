@@ -1,10 +1,14 @@
-"""Writes the manual page from what `--help` is made of: `make man`."""
+"""Writes the manual page, or the list of commands in the README, from what `--help` is
+made of: `make man`.
+"""
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -104,6 +108,16 @@ def commands(context: click.Context) -> list[str]:
     return parts
 
 
+def with_commands(readme: str) -> str:
+    """The README with the list of commands as it is today."""
+    help_text = app.get_help(click.Context(app, terminal_width=100))
+    listed = help_text.partition("\nCommands:\n")[2].partition("\n\n")[0]
+    rows = [f"    ccmove {row.strip()}" for row in listed.splitlines()]
+    block = "\n".join([r"\1", "", *rows, "", r"\2"])
+    marks = r"(<!-- from `ccmove --help`.*? -->)\n.*?(<!-- end -->)"
+    return re.sub(marks, block, readme, flags=re.DOTALL)
+
+
 def tagged(name: str, text: str) -> str:
     return f".TP\n.B {escaped(name)}\n{chr(10).join(paragraphs(text))}"
 
@@ -129,4 +143,8 @@ def escaped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    if sys.argv[1:]:
+        text = Path(sys.argv[1]).read_text(encoding="utf-8")
+        sys.stdout.write(with_commands(text))
+    else:
+        sys.stdout.write(page())

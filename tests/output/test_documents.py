@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.claude.layout import PROJECT_FILES
+from ccmove.claude.layout import PROJECT_FILES, Layout
+from ccmove.claude.state import ALIASES, INDEX, MEMORY
 from ccmove.cli.boundary import TextWanted
-from ccmove.cli.main import ALIASES, COMMANDS, app, command_named, with_command
+from ccmove.cli.main import ALIASES as OTHER_NAMES
+from ccmove.cli.main import COMMANDS, app, command_named, with_command
 from ccmove.plan.files import PLACES
 from tests.client.versions import pinned
 from tests.support.run import run_ccmove
@@ -122,19 +124,50 @@ def test_every_place_that_is_rewritten_is_in_the_table() -> None:
         assert f"`<repo>/{spelled}`" in text
 
 
+def test_the_commands_in_the_readme_are_those_of_the_help(tmp_path: Path) -> None:
+    page = (REPO / "README.md").read_text(encoding="utf-8")
+    copy = tmp_path / "README.md"
+    # The control: what is missing, or said otherwise, is written again.
+    row = "    ccmove doctor      Find lost projects"
+    for text in (page, page.replace(row, "    ccmove doctor      Cure")):
+        copy.write_text(text, encoding="utf-8")
+        words = [sys.executable, REPO / "man" / "make.py", copy]
+        made = subprocess.run(words, capture_output=True, check=True, cwd=REPO).stdout
+        assert made.decode() == page, "make man"
+    assert row in page
+    for name in set(COMMANDS) - {"move", "verify"}:
+        assert f"\n    ccmove {name} " in page
+
+
+def test_the_places_in_the_readme_are_those_that_are_rewritten() -> None:
+    page = (REPO / "README.md").read_text(encoding="utf-8")
+    table = page.partition("\n## What is moved\n")[2].partition("\n## ")[0]
+    layout = Layout(Path("$C"), Path("~/.claude.json"), Path("~"))
+    for place in (layout.history, layout.config_file):
+        assert f"`{place.as_posix()}`" in table
+    for name in (INDEX, ALIASES, f"{MEMORY}/", *PROJECT_FILES):
+        spelled = re.sub("settings.*json", "settings*.json", name)
+        assert f"{spelled}`" in table
+    for place in PLACES:
+        words = {"plugins": "plugins", "jobs": "background jobs"}
+        folder, *_ = place.pattern.split("/")
+        assert words.get(folder, "") in table
+
+
 def test_the_readme_is_short() -> None:
     assert len((REPO / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_every_command_in_the_readme_is_one() -> None:
     page = (REPO / "README.md").read_text(encoding="utf-8")
+    page = re.sub(r"<!-- from .*?<!-- end -->", "", page, flags=re.DOTALL)
     typed = re.findall(r"`ccmove ([^`]+)`", page) + re.findall(
         r"^    ccmove (.+?)  ", page, re.M
     )
     assert len(typed) > 15
     for line in typed:
         if re.match("[a-z]", line):
-            assert line.split()[0] in {*COMMANDS, *ALIASES}
+            assert line.split()[0] in {*COMMANDS, *OTHER_NAMES}
         ours, _, _ = line.partition(" \\| ")  # in a table a pipe is written so
         name, *rest = with_command(ours.split())
         command = command_named(name) if name in COMMANDS else app
