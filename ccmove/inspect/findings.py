@@ -135,9 +135,9 @@ def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
     """Every finding, the most pressing kinds first;
     with `roots=None` nothing lost is sought.
     """
-    own = list(_own(survey))
-    if any(finding.kind == "interrupted-run" for finding in own):
-        return Examination(survey, tuple(own))  # what else there is, may not be
+    of_ours = list(_of_ours(survey))
+    if any(finding.kind == "interrupted-run" for finding in of_ours):
+        return Examination(survey, tuple(of_ours))  # what else there is, may not be
     twice = list(_twice_there(survey))
     split: dict[str, set[str]] = {}  # sessions with different files -> where
     for finding in twice:
@@ -146,7 +146,7 @@ def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
             split[finding.subject] = set(places)
     finder = Finder(survey, roots)
     findings = [
-        *own,
+        *of_ours,
         *_lost(finder, split),
         *_still_to_do(survey),
         *_spellings(survey),
@@ -296,7 +296,7 @@ def _look_further(finder: Finder, paths: list[str]) -> str:
     return layout.command(*words)
 
 
-def _own(survey: Survey) -> Iterator[Finding]:
+def _of_ours(survey: Survey) -> Iterator[Finding]:
     """An interrupted run, what could not be read, and what our past runs left."""
     layout = survey.layout
     journal = str(layout.journal)
@@ -328,7 +328,8 @@ def _damaged_backups(survey: Survey) -> Iterator[tuple[str, str]]:
 
 def _unreadable(file: str, what: str) -> Finding:
     look = command_line(["ls", "-ld", file])
-    return Finding("unreadable", file, what, look, names=(os.path.basename(file),))
+    name = os.path.basename(file)
+    return Finding("unreadable", file, what, look, names=(name,))
 
 
 def _still_to_do(survey: Survey) -> Iterator[Finding]:

@@ -57,34 +57,24 @@ def belongings_of(plan: Plan) -> Belongings:
 
 def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
     """What is in the entries of the config file that only one side has."""
-    here = _values(config.before)
-    there = _values(config.after)
-    if plan.kind == "undo":
-        here, there = there, here
+    here, there = _sides(plan, config)
     entries = members(here, "projects")
     entries_there = members(there, "projects")
     servers = _changed(members(here, SERVERS), members(there, SERVERS))
     links = set(_links(here)) - set(_links(there))
-    trusted = 0
-    tools = 0
-    number_of_servers = len(servers)
     moved = [path for path in entries if path not in entries_there]
+    amounts = Counter(mcp_servers=len(servers))
     for path in moved:
-        entry = entries[path]
-        trusted += get(entry, TRUST) is True
-        tools += _length(entry, "allowedTools")
-        number_of_servers += _length(entry, SERVERS)
+        amounts.update(_amounts(entries[path]))
     others = 0
     for path in _changed(entries, entries_there):
         others += not _concerns(plan, path)
     return Belongings(
         notes=notes,
         entries=len(moved),
-        trusted=trusted,
-        allowed_tools=tools,
-        mcp_servers=number_of_servers,
         github_links=len(links),
         others=others,
+        **amounts,
     )
 
 
@@ -92,12 +82,19 @@ def _gained(plan: Plan, config: Write, notes: int) -> Belongings:
     """What entries of the config file have on one side only: it came in an archive, or
     goes out again.
     """
-    less = members(_values(config.before), "projects")
-    more = members(_values(config.after), "projects")
-    if plan.kind == "undo":
-        less, more = more, less
-    gains = [_gain(entry, less.get(path)) for path, entry in more.items()]
-    return Belongings(notes=notes, **sum(gains, Counter[str]()))
+    less, more = _sides(plan, config)
+    before = members(less, "projects")
+    after = members(more, "projects")
+    gains = [_gain(entry, before.get(path)) for path, entry in after.items()]
+    total = sum(gains, Counter[str]())  # what is less does not count
+    return Belongings(notes=notes, **total)
+
+
+def _sides(plan: Plan, config: Write) -> tuple[object, object]:
+    """What the config file holds before and after; for an undo the other way round."""
+    before = _values(config.before)
+    after = _values(config.after)
+    return (after, before) if plan.kind == "undo" else (before, after)
 
 
 def _gain(entry: object, before: object) -> Counter[str]:
@@ -127,7 +124,8 @@ def _values(text: bytes | None) -> object:
 
 def _changed(one: dict[str, object], other: dict[str, object]) -> list[str]:
     """The names that both have, with another value."""
-    return [name for name in one if name in other and one[name] != other[name]]
+    in_both = filter(other.__contains__, one)
+    return [name for name in in_both if one[name] != other[name]]
 
 
 def _links(values: object) -> Iterator[tuple[str, str]]:

@@ -118,7 +118,9 @@ def _nowhere() -> IO[str]:
 def _console(out: IO[str], width: int | None = None) -> rich.console.Console:
     from rich.console import Console
 
-    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    colours: Literal["auto"] | None = "auto"
+    if os.environ.get("NO_COLOR"):
+        colours = None
     return Console(file=out, width=width, highlight=False, color_system=colours)
 
 

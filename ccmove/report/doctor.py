@@ -15,6 +15,7 @@ from ccmove.report.move import result_lines
 from ccmove.report.result import Result
 from ccmove.text import plural
 
+STYLES_OF_CANDIDATES = {"certain": "good", "likely": "title"}
 MOST_DETAILS = 5
 
 
@@ -116,8 +117,9 @@ def _finding_lines(finding: Finding, most: int | None) -> Iterator[Line]:
 
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
     """A folder that it may be now, how sure that is, and why."""
-    style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
-    yield [start, (style, f"{candidate.confidence}: "), candidate.path]
+    confidence = candidate.confidence
+    style = STYLES_OF_CANDIDATES.get(confidence, "")
+    yield [start, (style, f"{confidence}: "), candidate.path]
     yield [f"      {'; '.join(candidate.evidence)}"]
     if candidate.against:
         yield [("note", "      but "), "; ".join(candidate.against)]

@@ -40,6 +40,7 @@ KEYS = {
     "command": "hint",
     "form": "place",
 }
+FIELDS = {key: field for field, key in KEYS.items()}
 NS = 1_000_000_000
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
 Record: TypeAlias = "Mapping[str, Json]"
@@ -332,8 +333,7 @@ def from_text(text: str | bytes, backup: str) -> Result:
 
 
 def _by_field(row: dict[str, Json]) -> Record:
-    fields = {key: field for field, key in KEYS.items()}
-    return {fields.get(key, key): value for key, value in row.items()}
+    return {FIELDS.get(key, key): value for key, value in row.items()}
 
 
 def _read_changes(

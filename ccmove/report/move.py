@@ -213,10 +213,16 @@ def _short_name(path: str, result: Result) -> str:
 
 def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     """The changes of each document, those that matter most last."""
-    documents: dict[tuple[str, str], list[Change]] = {}
+    documents: dict[tuple[str, str], list[Change]] = defaultdict(list)
     for change in changes:
-        documents.setdefault((change.file, change.ends), []).append(change)
-    return sorted(documents.values(), key=lambda rows: FORMS.index(rows[0].form))
+        document = change.file, change.ends
+        documents[document].append(change)
+    return sorted(documents.values(), key=_weight)
+
+
+def _weight(changes: list[Change]) -> int:
+    """How much a document matters."""
+    return FORMS.index(changes[0].form)
 
 
 def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
@@ -294,10 +300,14 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
     together.
     """
     yield [f"    {label}"]
-    for sign, style, value in (("-", "red", before), ("+", "green", after)):
-        if value is not None:
-            text = re.sub(r"\s*\n\s*", " ", value)
-            yield [(style, f"      {sign} "), (style, text)]
+    if before is not None:
+        yield [("red", f"      - {_in_one_line(before)}")]
+    if after is not None:
+        yield [("green", f"      + {_in_one_line(after)}")]
+
+
+def _in_one_line(value: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", value)
 
 
 def _left_alone(result: Result) -> Iterator[Line]:

@@ -200,10 +200,18 @@ def _projects(plan: Plan, layout: Layout) -> Iterator[MovedProject]:
 
 def _changes(plan: Plan) -> Iterator[Change]:
     for write in plan.writes:
-        file, ends, form = fspath(write.path), fspath(write.ends), write.form
+        file = fspath(write.path)
+        ends = fspath(write.ends)
         for row in compare(write.before, write.after):
-            values = (row.is_key, row.before, row.after)
-            yield Change(file, ends, form, row.where, *values)
+            yield Change(
+                file,
+                ends,
+                write.form,
+                row.where,
+                row.is_key,
+                row.before,
+                row.after,
+            )
 
 
 def _history(write: WriteHistory | None) -> ChangedHistory | None:

@@ -80,7 +80,8 @@ def with_lacking(read: Read, size: int, coming: list[ComingPrompt]) -> Scan:
 def _needles(keys: Iterable[Key]) -> tuple[str, ...]:
     """What a line must hold that may be one of these."""
     paths = dict.fromkeys(path for path, _ in keys)
-    return PathMap(tuple((path, path) for path in paths)).needles()
+    moves = [(path, path) for path in paths]
+    return PathMap(tuple(moves)).needles()
 
 
 def _key(prompt: Prompt) -> Key:
@@ -122,7 +123,8 @@ def without_added(kept: Scan, read: Read, size: int, stays: Stays) -> Scan:
 def _add(cut: Cut, cuts: list[Cut], scan: Scan) -> None:
     is_last = _ends_it(cuts, cut.start, scan.size)
     start, line = cut.going(is_last)
-    scan.add(start, Swap(line, b""), cut.digest)
+    swap = Swap(line, b"")
+    scan.add(start, swap, cut.digest)
 
 
 def _cuts(
@@ -161,5 +163,8 @@ def _added_by(kept: Scan, stays: Stays) -> dict[Key, list[Added]]:
 
 def _ends_it(cuts: list[Cut], start: int, size: int) -> bool:
     """Whether all from here to the end goes: then a torn line is the last one again."""
-    going = sum(len(cut.added.line) for cut in cuts if cut.start >= start)
-    return start + going == size
+    end = start
+    for cut in cuts:
+        if cut.start >= start:
+            end += len(cut.added.line)
+    return end == size

@@ -405,9 +405,11 @@ def to_record(scan: Scan) -> Iterator[bytes]:
     and the rows as they are, in pieces.
     """
     swaps = [(swap.old.decode(), swap.new.decode()) for swap in scan.swaps]
-    yield json.dumps(swaps).encode() + b"\n"
+    head = json.dumps(swaps)
+    yield head.encode() + b"\n"
     for start in range(0, len(scan.rows), BLOCK):
-        yield bytes(scan.rows[start : start + BLOCK])
+        piece = scan.rows[start : start + BLOCK]
+        yield bytes(piece)
 
 
 def from_record(data: bytes, before: int, after: int) -> Scan:
@@ -500,8 +502,10 @@ def _old_values(kept: Scan) -> dict[tuple[bytes, bytes], list[bytes]]:
 def _needles_back(kept: Scan, rule: Rule) -> list[str]:
     """What a line must hold that may go back."""
     needles = [*rule.needles]
-    for path in sorted({swap.move[1] for swap in kept.swaps}):
-        if not any(path.startswith(needle) for needle in needles):
+    new_paths = {swap.move[1] for swap in kept.swaps}
+    for path in sorted(new_paths):
+        is_below = path.startswith(tuple(needles))
+        if not is_below:
             needles.append(path)
     return needles
 
@@ -552,6 +556,9 @@ def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
 def _unusual_prompt(record: dict[str, Any]) -> Iterator[tuple[bytes, int]]:
     path = record.get("project")
     time = record.get("timestamp")
-    if isinstance(path, str):
-        is_date = isinstance(time, int | float) and 0 < time < LATEST
-        yield encoded(path), int(time or 0) if is_date else 0
+    if not isinstance(path, str):
+        return
+    milliseconds = 0
+    if isinstance(time, int | float) and 0 < time < LATEST:
+        milliseconds = int(time)
+    yield encoded(path), milliseconds

@@ -174,7 +174,11 @@ def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
 
 
 def show(pointer: Pointer) -> str:
-    return "".join("/" + str(t).replace("~", "~0").replace("/", "~1") for t in pointer)
+    shown = ""
+    for token in pointer:
+        escaped = str(token).replace("~", "~0").replace("/", "~1")
+        shown += f"/{escaped}"
+    return shown
 
 
 def quote(value: str) -> str:
