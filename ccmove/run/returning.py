@@ -158,9 +158,12 @@ class PortionBack:
 def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
     """A portion for each move of the run whose directory is still there."""
     there = set(owners.state.directory_names)
+    projects = owners.state.layout.projects
+    changed = set(_with_changed_notes(projects, since.manifest))
     for name, moves in _by_target(since.manifest).items():
         if name in there:
-            yield from _portions_of(owners.of(name), moves, since)
+            has_changed = name in changed
+            yield from _portions_of(owners.of(name), moves, since, has_changed)
 
 
 def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
@@ -171,7 +174,7 @@ def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
 
 
 def _portions_of(
-    holding: Holding, moves: list[ProjectMove], since: Since
+    holding: Holding, moves: list[ProjectMove], since: Since, has_changed_notes: bool
 ) -> Iterator[PortionBack]:
     """What of one directory goes back by each of the moves that came to it."""
     directory = holding.directory
@@ -183,7 +186,7 @@ def _portions_of(
     staying = [item for item in rest if session_of(item.name) not in own]
     # Two paths may have had one directory at OLD.
     taking_back = {move.source for move in moves if since.takes_back(move.pair)}
-    has_new_notes = _has_new_notes(directory, moves, since.manifest)
+    has_new_notes = has_changed_notes or _has_new_notes(directory, moves)
     for move in moves:
         follows = move.source in taking_back
         all_goes = follows or not has_new_notes
@@ -225,33 +228,31 @@ def _moves_back(
             yield following.get(owner)
 
 
-def _has_new_notes(
-    directory: ProjectDirectory, moves: list[ProjectMove], manifest: Manifest
-) -> bool:
-    """Whether there are notes that none of the moves brought, or new lines in one that
-    a merge has saved or written.
-    """
+def _has_new_notes(directory: ProjectDirectory, moves: list[ProjectMove]) -> bool:
+    """Whether there are notes that none of the moves brought."""
     notes = set(notes_among(directory.path, directory.items))
     for move in moves:
         notes.difference_update(move.notes)
-    return bool(notes) or any(_changed_notes(directory.path, manifest))
+    return bool(notes)
 
 
-def _changed_notes(directory: Path, manifest: Manifest) -> Iterator[Path]:
-    """What a merge has saved or written in the memory of a directory, if it is there
-    and has changed since.
+def _with_changed_notes(projects: Path, manifest: Manifest) -> Iterator[str]:
+    """The directories in whose memory a note that a merge has saved or written is
+    there, and has new lines.
     """
     known: dict[Path, str] = {}
     for saved in manifest.notes_saved:
         known[saved.ends] = saved.content.sha256
     for wrote in manifest.writes:
         known[wrote.ends] = wrote.after.sha256
-    memory = directory / MEMORY
     for note, content in known.items():
-        if not note.is_relative_to(memory):
+        if not note.is_relative_to(projects):
+            continue
+        name, *inside = note.relative_to(projects).parts
+        if inside[:1] != [MEMORY]:
             continue
         if is_there(note) and sha256_of(note) != content:
-            yield note
+            yield name
 
 
 def begun_below(owners: Owners, since: Since) -> Iterator[PortionBack]:
