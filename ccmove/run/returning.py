@@ -162,8 +162,7 @@ def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
     changed = set(_with_changed_notes(projects, since.manifest))
     for name, moves in _by_target(since.manifest).items():
         if name in there:
-            has_changed = name in changed
-            yield from _portions_of(owners.of(name), moves, since, has_changed)
+            yield from _portions_of(owners.of(name), moves, since, changed)
 
 
 def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
@@ -174,7 +173,7 @@ def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
 
 
 def _portions_of(
-    holding: Holding, moves: list[ProjectMove], since: Since, has_changed_notes: bool
+    holding: Holding, moves: list[ProjectMove], since: Since, changed: set[str]
 ) -> Iterator[PortionBack]:
     """What of one directory goes back by each of the moves that came to it."""
     directory = holding.directory
@@ -186,7 +185,7 @@ def _portions_of(
     staying = [item for item in rest if session_of(item.name) not in own]
     # Two paths may have had one directory at OLD.
     taking_back = {move.source for move in moves if since.takes_back(move.pair)}
-    has_new_notes = has_changed_notes or _has_new_notes(directory, moves)
+    has_new_notes = _has_new_notes(directory, moves, changed)
     for move in moves:
         follows = move.source in taking_back
         all_goes = follows or not has_new_notes
@@ -228,12 +227,14 @@ def _moves_back(
             yield following.get(owner)
 
 
-def _has_new_notes(directory: ProjectDirectory, moves: list[ProjectMove]) -> bool:
-    """Whether there are notes that none of the moves brought."""
+def _has_new_notes(
+    directory: ProjectDirectory, moves: list[ProjectMove], changed: set[str]
+) -> bool:
+    """Whether there are notes that none of the moves brought, or new lines in one."""
     notes = set(notes_among(directory.path, directory.items))
     for move in moves:
         notes.difference_update(move.notes)
-    return bool(notes)
+    return bool(notes) or directory.name in changed
 
 
 def _with_changed_notes(projects: Path, manifest: Manifest) -> Iterator[str]:
@@ -248,8 +249,9 @@ def _with_changed_notes(projects: Path, manifest: Manifest) -> Iterator[str]:
     for note, content in known.items():
         if not note.is_relative_to(projects):
             continue
-        name, *inside = note.relative_to(projects).parts
-        if inside[:1] != [MEMORY]:
+        below = note.relative_to(projects)
+        name, *inside = below.parts
+        if MEMORY not in inside[:1]:
             continue
         if is_there(note) and sha256_of(note) != content:
             yield name

@@ -67,6 +67,7 @@ class Undoing:
         self.since = since
         self.manifest = since.manifest
         self.retired = self.manifest.retired
+        self.way_back = self.manifest.paths.reversed()
         self.absent = absent.sessions
         self.placer = Placer(state)
         self.tree = self.placer.tree
@@ -207,7 +208,7 @@ class Undoing:
     def _document_now(self, wrote: Wrote) -> Document | None:
         """What the run wrote; its owner may have renamed the folder back."""
         document = self.state.document(wrote.ends)
-        old = self.manifest.paths.reversed().map(str(wrote.ends))
+        old = self.way_back.map(str(wrote.ends))
         if document is None and old is not None:
             return self.state.document(Path(old))
         return document
