@@ -282,14 +282,29 @@ class Rollback:
                 return not is_there(self._staged(operation))
             case Mkdir(path):
                 return is_directory(path)
-            case Rename(path, target, noted):
-                if not is_there(path) or is_respelled(path, target):
-                    return True
-                if target.is_relative_to(self.layout.ccmove):
-                    return is_there(target)  # nobody else makes anything there
-                if path.is_relative_to(self.layout.ccmove) or noted == Holds(()):
-                    return False
-                return is_noted(target, noted) and not is_noted(path, noted)
+            case Rename():
+                return self._place_of(operation) == operation.target
+
+    def _place_of(self, rename: Rename) -> Path | None:
+        """Where something that was renamed is: its old place, or the new one; None if
+        that can't be told.
+
+        Both may be there: what is at the other one was made since by somebody else.
+        """
+        path = rename.path
+        target = rename.target
+        if not is_there(path) or is_respelled(path, target):
+            return target
+        if target.is_relative_to(self.layout.ccmove):  # nobody else makes anything
+            return target if is_there(target) else path
+        if path.is_relative_to(self.layout.ccmove):
+            return path
+        if rename.holds == Holds(()):  # as any empty directory
+            return None
+        is_at_old = is_noted(path, rename.holds)
+        if is_at_old == is_noted(target, rename.holds):
+            return None
+        return path if is_at_old else target
 
     def _is_back(self, rename: Rename) -> bool:
         """Whether something that was renamed, and the place where it came to, has
@@ -299,18 +314,14 @@ class Rollback:
         """
         path = rename.path
         target = rename.target
-        in_doubt = rename is self._doubtful
-        if not is_there(path):
-            return False
-        if target.is_relative_to(self.layout.ccmove):
-            return False
-        if path.is_relative_to(self.layout.ccmove):
-            return True
-        if in_doubt and is_directory(target) and not names_in(target):
-            return False  # all that is left to do is to remove it
-        if rename.holds == Holds(()):
-            return in_doubt
-        return is_noted(path, rename.holds) and not is_noted(target, rename.holds)
+        place = self._place_of(rename)
+        is_ours = path.is_relative_to(self.layout.ccmove)
+        if rename is self._doubtful and not is_ours:
+            if is_directory(target) and not names_in(target):
+                return False  # all that is left to do is to remove it
+            if place is None and rename.holds == Holds(()):
+                return True
+        return place == path
 
     def _refuse_links(self) -> None:
         """Nothing was looked at through a link that was put there meanwhile.
