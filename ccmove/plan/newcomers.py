@@ -85,14 +85,14 @@ def who_is_at_new(
         if move.new_path not in holding.moving:
             own = holding.sessions_of(move.new_path)
         if own and not merge:
-            _compare(owners, move, own)
+            refuse_another_project(owners, move, own)
         if own:
             numbers[move.new_path] = len(own)
     return tuple(numbers.items())
 
 
-def _compare(owners: Owners, move: ProjectMove, own: list[Item]) -> None:
-    """Refuse if NEW, which has sessions of its own, is another project."""
+def refuse_another_project(owners: Owners, move: ProjectMove, own: list[Item]) -> None:
+    """Refuse if NEW, which has these sessions of its own, is another project."""
     state = owners.state
     target = owners.of(move.target).directory
     source = owners.of(move.source).directory

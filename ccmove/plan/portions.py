@@ -40,6 +40,10 @@ class Share:
     new_path: str
     items: tuple[Item, ...]
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        return self.path, self.new_path
+
 
 @dataclass(frozen=True, slots=True)
 class Portion:
@@ -69,7 +73,7 @@ class Portion:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Each path, and where it is after the move."""
-        return [(share.path, share.new_path) for share in self.shares]
+        return [share.pair for share in self.shares]
 
     @property
     def items(self) -> list[Item]:
@@ -273,23 +277,41 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
     """A row for each path, told from the tree in which everything is in place."""
     for portion in portions:
         kind = portion.kind
-        if kind == "rename" and tree.now(portion.target) != portion.source:
+        source = portion.source
+        if kind == "rename" and tree.now(portion.target) != source:
             kind = "merge"
         for share in portion.shares:
-            names = tuple(item.name for item in share.items)
-            notes = tuple(notes_among(portion.source, share.items))
-            files = [item for item in share.items if item.size is not None]
-            conversations = [item for item in files if item.is_conversation]
-            yield ProjectMove(
-                share.path,
-                share.new_path,
-                *portion.names,
-                kind=kind,
-                entries=names,
-                notes=notes,
-                transcripts=len(conversations),
-                size=sum(item.size or 0 for item in files),
-            )
+            pair = share.pair
+            items = share.items
+            notes = notes_among(source, items)
+            yield project_move(pair, portion.names, kind, items, notes)
+
+
+def project_move(
+    pair: tuple[str, str],
+    names: tuple[str, str],
+    kind: str,
+    items: Iterable[Item],
+    notes: Iterable[str],
+) -> ProjectMove:
+    """These items go from one path to another, as counted for people."""
+    entries = []
+    sizes = []
+    transcripts = 0
+    for item in items:
+        entries.append(item.name)
+        if item.size is not None:
+            sizes.append(item.size)
+            transcripts += item.is_conversation
+    return ProjectMove(
+        *pair,
+        *names,
+        kind=kind,
+        entries=tuple(entries),
+        notes=tuple(notes),
+        transcripts=transcripts,
+        size=sum(sizes),
+    )
 
 
 def moved_notes(

@@ -6,7 +6,7 @@ directory at NEW.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.naming import encode
@@ -21,6 +21,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.plan.model import ProjectMove
+from ccmove.plan.portions import project_move
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.manifest import Manifest
 from ccmove.run.since import Since, topmost
@@ -135,24 +136,13 @@ class PortionBack:
         """Whether OLD and NEW have one directory."""
         return self.source == self.target
 
-    def back(self, kind: str) -> ProjectMove:
+    def back(self, kind: str = "merge") -> ProjectMove:
         """As a move NEW -> OLD, with what really goes."""
-        files = [item for item in self.items if item.size is not None]
-        conversations = [item for item in files if item.is_conversation]
         move = self.move
+        pair = move.new_path, move.path
+        names = move.target, move.source
         notes = [note for note in move.notes if is_there(self.source / note)]
-        return replace(
-            move,
-            path=move.new_path,
-            new_path=move.path,
-            source=move.target,
-            target=move.source,
-            kind=kind,
-            entries=tuple(item.name for item in self.items),
-            notes=tuple(notes),
-            transcripts=len(conversations),
-            size=sum(item.size or 0 for item in files),
-        )
+        return project_move(pair, names, kind, self.items, notes)
 
 
 def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:

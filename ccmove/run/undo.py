@@ -13,11 +13,11 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import Item, State
+from ccmove.claude.state import State
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, to_type
-from ccmove.plan.model import LeftAlone, Plan
-from ccmove.plan.newcomers import Coming, Present, refuse_another
+from ccmove.plan.model import LeftAlone, Plan, ProjectMove
+from ccmove.plan.newcomers import refuse_another_project
 from ccmove.plan.placing import PathMove, in_order
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
@@ -56,8 +56,8 @@ def plan_undo(
     absent = absent_sessions(state, manifest, going)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(owners, since), *going]
-    at_old = list(_known_at_old(state, manifest, portions))
-    merged = refuse_users(owners, since, at_old, merge=merge)
+    going_back = [portion.back() for portion in portions]
+    merged = refuse_users(owners, since, going_back, merge=merge)
     undoing = Undoing(state, since, portions, absent)
     undoing.plan()
     prompts = plan_history_back(layout, layout.backups / manifest.id, since, tick)
@@ -93,56 +93,35 @@ def plan_undo(
 # -- who is at OLD, and what builds on the run
 
 
-def _known_at_old(
-    state: State, manifest: Manifest, portions: Iterable[PortionBack]
-) -> Iterator[PortionBack]:
-    """Those whose OLD has a directory; in a list of moves an OLD that is another's NEW
-    counts as not existing.
-    """
-    news = {move.new_path for move in manifest.projects}
-    there = set(state.directory_names)
-    for portion in portions:
-        if portion.move.source in there and portion.move.path not in news:
-            yield portion
-
-
 def refuse_users(
-    owners: Owners, since: Since, portions: Iterable[PortionBack], *, merge: bool
+    owners: Owners, since: Since, moves: Iterable[ProjectMove], *, merge: bool
 ) -> dict[str, int]:
     """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
     OLD is in use by somebody else if its folder exists, and NEW's folder exists as well
-    or is another repository. NEW's folder gone: it was renamed back.
+    or is another repository. NEW's folder gone: it was renamed back. In a list of moves
+    an OLD that is another's NEW counts as not existing.
     """
-    state = owners.state
+    there = set(owners.state.directory_names)
+    news = {move.new_path for move in since.manifest.projects}
     merged: dict[str, int] = {}
-    for portion in portions:
-        move = portion.move
-        sessions = owners.of(move.source).sessions_of(move.path)
+    for back in moves:
+        new, old = back.pair
+        if back.target not in there or old in news:
+            continue
+        sessions = owners.of(back.target).sessions_of(old)
         begun = [
             item for item in sessions if session_of(item.name) not in since.brought
         ]
         if not begun:
             continue
-        merged[move.path] = len(begun)
-        if folder_exists(move.path) and not merge:
-            _refuse_user(state, portion, begun)
+        merged[old] = len(begun)
+        if merge or not folder_exists(old):
+            continue
+        if folder_exists(new):
+            raise _in_use_again(old, len(begun))
+        refuse_another_project(owners, back, begun)
     return merged
-
-
-def _refuse_user(state: State, portion: PortionBack, begun: list[Item]) -> None:
-    """These sessions were begun at an OLD whose folder exists."""
-    move = portion.move
-    if folder_exists(move.new_path):
-        raise _in_use_again(move.path, len(begun))
-    there = Present.of(state.layout.projects / move.source, _names(begun))
-    coming = _coming_back(state, portion)
-    refuse_another(state, coming, move.path, there)
-
-
-def _coming_back(state: State, portion: PortionBack) -> Coming:
-    names = _names(portion.items)
-    return Coming.of(state, portion.move.new_path, portion.source, names)
 
 
 def _in_use_again(path: str, sessions: int) -> RefusedError:
@@ -153,10 +132,6 @@ def _in_use_again(path: str, sessions: int) -> RefusedError:
         to_type("ccmove", "list", path, text="what is there"),
         again("to merge them all the same", merge=True),
     )
-
-
-def _names(items: Iterable[Item]) -> list[str]:
-    return [item.name for item in items]
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
