@@ -73,10 +73,18 @@ def sweep(
     hook: Callable[[int], list[str]],
     judge: Judge,
     sabotage: Sequence[str] = (),
+    *,
+    try_all: bool = False,
 ) -> Tally:
-    """Let `hook` happen in each of the gaps, and judge what is left each time."""
+    """Let `hook` happen in each of the gaps, and judge what is left each time.
+
+    A few gaps are all tried (`try_all`), of many a sample.
+    """
     tally = Tally()
-    for gap in sampled(list(gaps), close=1):
+    tried = list(gaps)
+    if not try_all:
+        tried = sampled(tried, close=1)
+    for gap in tried:
         before = bench.reset()
         ended = replace(bench.job(sabotage), hook=hook(gap.number)).run()
         end, problems = judge(bench, before, ended)
