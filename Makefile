@@ -18,7 +18,7 @@ BY_HAND ?=
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo quick test test-all test-kill test-windows test-apfs check format test-client bench fuzz mutants dist man picture clean
+.PHONY: help venv demo quick test test-all test-kill test-lives test-windows test-apfs check format test-client bench fuzz mutants dist man picture clean
 
 help:
 	@echo "make demo         the whole cycle on sample data in a temporary directory"
@@ -26,6 +26,7 @@ help:
 	@echo "make test         tests without the client, sweeps as a sample (PYTEST_ARGS=..., JOBS=0 for one process)"
 	@echo "make test-all     everything: every point and combination, and the client"
 	@echo "make test-kill    moves and undos, killed at every call"
+	@echo "make test-lives   300 lives: moves, undos and work in between in any order (CCMOVE_SEED=first)"
 	@echo "make test-windows the suite under Wine, with a Windows Python"
 	@echo "make test-apfs    shapes, end-to-end tests and crash samples where names are as on macOS"
 	@echo "make check        ruff and mypy, one version everywhere, and what follows a schema"
@@ -78,6 +79,9 @@ test-all: $(READY)
 # An unpack is killed at a sample of its calls, by `make test`.
 test-kill: $(READY)
 	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest tests/crash/test_kill.py -n $(JOBS) --maxschedchunk 1 -k "not unpack" $(PYTEST_ARGS)
+
+test-lives: $(READY)
+	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest tests/lives -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
 test-windows: $(READY)
 	scripts/test-windows $(PYTEST_ARGS)

@@ -187,7 +187,7 @@ def test_ci_and_its_workflow_run_the_same_targets() -> None:
     ]
     everything = made_by(CI.read_text(encoding="utf-8"))
     for_all = ["check", "test", "dist"]
-    with_beds = ["test-kill", "test-client", "test-apfs", "test-windows"]
+    with_beds = ["test-kill", "test-lives", "test-client", "test-apfs", "test-windows"]
     assert sorted(everything) == sorted(for_all + with_beds)
     # All that does not need root, the client, or one of the test beds.
     assert made_by(commands_of(jobs["test"])) == for_all

@@ -80,4 +80,5 @@ def at_least(number: int) -> int:
 def told() -> str:
     """For the head of a run, and for whoever wants to repeat it."""
     which = "all" if EXHAUSTIVE else "a sample (all: CCMOVE_EXHAUSTIVE=1)"
-    return f"crash points: {which}, CCMOVE_OFFSET={offset()}"
+    seed = os.environ.get("CCMOVE_SEED") or "0 for lives, random for trials"
+    return f"crash points: {which}, CCMOVE_OFFSET={offset()}, CCMOVE_SEED={seed}"
