@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, parse, quote
+from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice, Texts
@@ -62,7 +62,7 @@ def entries(text: str) -> dict[str, str]:
 
 def with_entry(text: str, path: str, entry: str) -> str:
     """The file with this entry of a project, too; what it has there already wins, as
-    in a merge.
+    in a merge. NotJsonError where there is no room for it.
     """
     text = _with_projects(text)
     projects = parse(text).members()[PROJECTS]
@@ -75,7 +75,12 @@ def _with_projects(text: str) -> str:
     if not text.strip():
         text = "{}"
     root = parse(text)
-    if PROJECTS in root.members():
+    if root.kind != "{":
+        raise NotJsonError("not an object")
+    projects = root.members().get(PROJECTS)
+    if projects is not None and projects.kind != "{":
+        raise NotJsonError(f'its "{PROJECTS}" is not an object')
+    if projects is not None:
         return text
     none = (PROJECTS, "{}")
     longer = make.changed(root, {}, [none])

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from ccmove.claude.reading import open_history
 from ccmove.claude.state import INDEX
-from ccmove.errors import ArchiveError
+from ccmove.errors import ArchiveError, RefusedError
+from ccmove.hints import look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import config, index
 from ccmove.rewrite.added import ComingPrompt, coming_prompts, with_lacking
@@ -181,7 +182,7 @@ class Documents:
             self.placer.add("{}", self.files.base, file, MODE)
         draft = self.placer.draft_at(file)
         if draft is not None:
-            draft.text = config.with_entry(draft.text, key, entry)
+            draft.text = _with_entry(file, draft.text, key, entry)
 
     # -- prompts
 
@@ -199,6 +200,14 @@ class Documents:
             target = self.request.target(project)
             rule = WithSessions(self.request.paths, sessions, target)
             yield from coming_prompts(data, rule)
+
+
+def _with_entry(file: Path, text: str, key: str, entry: str) -> str:
+    """The config file with an entry; RefusedError where it has no room for one."""
+    try:
+        return config.with_entry(text, key, entry)
+    except NotJsonError as error:
+        raise RefusedError(f"{file}: {error}", look_at(file)) from None
 
 
 def _full_path(directory: Path, path: str) -> str:

@@ -897,3 +897,17 @@ def test_an_archive_of_windows_comes_to_the_home_of_here(
     refused = unpack(here, both, "--map", two, new=None)
     assert refused.exit == 4, refused
     assert "--map" in refused.err
+
+
+def test_a_file_that_can_hold_no_entry_is_refused_and_not_damaged(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    for text in ('{"projects": null}', '{"projects": []}', "[]", "null"):
+        here.config_file.write_text(text)
+        before = without_own(here)
+        for words in (["-n"], [], ["--with-config"]):
+            refused = unpack(here, packed(there, "app"), *words)
+            assert refused.exit == 4, refused
+            assert f"{here.config_file}: " in refused.err
+            assert without_own(here) == before
