@@ -94,11 +94,11 @@ class Documents:
             self.placer.add(entries, source, final, MODE)
 
     def _index_here(self, project: int, directory: Path, text: str) -> str:
-        """With the paths of here, and without sessions that are not brought."""
-        sessions = self.files.sessions
+        """With the paths of here, and of sessions alone that are here by then."""
+        brings = self.files.sessions.brings
         keys = [key for key, _ in index.entries(text)]
-        skipped = [key for key in keys if sessions.is_skipped(key, directory.name)]
-        return self._with_paths(project, directory, index.without(text, skipped))
+        others = [key for key in keys if not brings(project, key)]
+        return self._with_paths(project, directory, index.without(text, others))
 
     def _with_paths(self, project: int, directory: Path, text: str) -> str:
         new = self.request.new(project)

@@ -80,6 +80,10 @@ class Share:
     def paths(self) -> set[str]:
         return {self.path, *self.along}
 
+    @property
+    def sessions(self) -> set[str]:
+        return {session_of(item.name) for item in self.items if item.is_transcript}
+
     def has(self, item: Item) -> bool:
         """Whether an entry of the directory is its own, or everybody's."""
         if item.name in OF_ALL:
@@ -398,24 +402,16 @@ def _index_of(share: Share, text: str, sessions: frozenset[str]) -> str:
     """An index of what is packed: the text as it is where that is all of it, nothing
     where there is none of it.
     """
-    own = _sessions_in(share, text)
+    packed = share.sessions
     if sessions:
-        own &= sessions
+        packed &= sessions
     entries = index.entries(text)
-    kept = [entry for entry in entries if entry[0] in own]
+    kept = [entry for entry in entries if entry[0] in packed]
     if not kept:
         return ""
     if kept == entries and _owners_of(text) <= share.paths:
         return text
     return index.made(kept, share.path)
-
-
-def _sessions_in(share: Share, text: str) -> set[str]:
-    """The sessions of a share, and those that its index has of it and that are gone."""
-    present = {session_of(item.name) for item in share.holding.directory.transcripts}
-    own = {session_of(item.name) for item in share.items if item.is_transcript}
-    listed = index.sessions_of(text, share.paths)
-    return own | (listed - present)
 
 
 def _owners_of(text: str) -> set[str]:

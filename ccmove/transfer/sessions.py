@@ -29,6 +29,7 @@ class Fate(Enum):
 
 
 SKIPPED = frozenset({Fate.APART, Fate.ELSEWHERE, Fate.TWICE})
+BROUGHT = (Fate.NEW, Fate.LONGER)  # whose transcript here is that of the archive
 _OF_KINDS = {Relation.LONGER: Fate.LONGER, Relation.BEGINNING: Fate.KEPT}
 Meets = Callable[[Came, Path], Relation]  # compares what came with what is here
 Places = Mapping[str, list[str]]  # session -> the project directories that have it
@@ -51,7 +52,12 @@ class Sessions:
         for fate in self._all_of(session):
             if fate is not Fate.TWICE:
                 return fate
-        return Fate.NEW
+        return Fate.KEPT
+
+    def brings(self, project: int, session: str) -> bool:
+        """Whether all of a transcript that was packed is here by then."""
+        fate = self.fates.get((project, session))
+        return fate in BROUGHT or fate is Fate.KEPT
 
     def _all_of(self, session: str) -> list[Fate]:
         return [fate for (_, known), fate in self.fates.items() if known == session]

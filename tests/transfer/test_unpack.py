@@ -911,3 +911,15 @@ def test_a_file_that_can_hold_no_entry_is_refused_and_not_damaged(
             assert refused.exit == 4, refused
             assert f"{here.config_file}: " in refused.err
             assert without_own(here) == before
+
+
+def test_an_index_names_nothing_that_is_not_there(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", index=True, sessions=3)
+    app.transcripts[0].unlink()
+    assert unpack(here, packed(there, "app")).exit == 0
+    index = json.loads(handle_at(here, "x").index.read_bytes())
+    listed = [entry["sessionId"] for entry in index["entries"]]
+    assert sorted(listed) == sorted(app.sessions[1:])
+    assert run_ccmove("verify", state=here).exit == 0
