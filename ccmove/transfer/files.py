@@ -13,6 +13,7 @@ from ccmove.transfer.incoming import Came, Incoming
 from ccmove.transfer.request import UnpackRequest, is_memory_file, place_here
 from ccmove.transfer.roles import Part
 from ccmove.transfer.sessions import (
+    BROUGHT,
     SKIPPED,
     Fate,
     Sessions,
@@ -166,7 +167,7 @@ class Files:
             return None
         if is_transcript and is_longer:
             return self._instead_of(final)
-        if fate is not Fate.LONGER:
+        if fate not in BROUGHT:
             return None
         if is_transcript:
             return self._beside(came, final)

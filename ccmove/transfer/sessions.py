@@ -46,9 +46,11 @@ class Sessions:
         return [session for (_, session), fate in self.fates.items() if fate is wanted]
 
     def fate(self, project: int, session: str) -> Fate:
-        """Of what is beside the projects the one that its transcript has, if any."""
+        """Of what is beside the projects the one that its transcript has. Without a
+        transcript nothing takes the place of what is here.
+        """
         if project:
-            return self.fates.get((project, session), Fate.NEW)
+            return self.fates.get((project, session), Fate.KEPT)
         for fate in self._all_of(session):
             if fate is not Fate.TWICE:
                 return fate

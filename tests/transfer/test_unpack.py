@@ -923,3 +923,19 @@ def test_an_index_names_nothing_that_is_not_there(
     listed = [entry["sessionId"] for entry in index["entries"]]
     assert sorted(listed) == sorted(app.sessions[1:])
     assert run_ccmove("verify", state=here).exit == 0
+
+
+def test_tasks_go_with_the_transcript_that_comes(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    """What is left here of a session whose transcript is gone is a former version."""
+    app = there.project("app", sessions=1)
+    for state in (there, here):
+        folder = state.config_dir / "tasks" / app.sessions[0]
+        folder.mkdir(parents=True)
+        (folder / "1.json").write_text(state.root.name)
+    mine = here.config_dir / "tasks" / app.sessions[0] / "1.json"
+    assert unpack(here, packed(there, "app")).exit == 0
+    assert mine.read_text() == "there"
+    assert run_ccmove("undo", state=here).exit == 0
+    assert mine.read_text() == "here"
