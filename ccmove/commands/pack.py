@@ -10,9 +10,9 @@ from ccmove.claude.layout import Layout, size_of
 from ccmove.claude.state import State
 from ccmove.commands.options import PackOptions
 from ccmove.commands.paths import resolve_path, unknown
-from ccmove.errors import NothingKnownError, UsageError
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.hints import ask, in_words
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, is_root
 from ccmove.run.transaction import Progress
 from ccmove.transfer.gather import Packing, Wanted, gather
 from ccmove.transfer.pack import archive_of, write_file
@@ -82,6 +82,8 @@ def _look(
     typed = next(iter(options.arguments), ".")
     spellings = resolve_path(typed)
     for path in dict.fromkeys(spellings):
+        if is_root(path):
+            raise RefusedError(f"{path} is not a project")
         paths = _at_or_below(path, only=options.only)
         of_path = replace(wanted, paths=paths)
         packing = gather(layout, of_path, tick)

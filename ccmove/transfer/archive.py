@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from ccmove.errors import CcmoveError
+from ccmove.plan.model import can_be_moved
 from ccmove.plan.records import Count, read
 from ccmove.rewrite.windows import is_windows
 from ccmove.text import as_text
@@ -68,7 +69,12 @@ def _is_absolute(path: str) -> bool:
     return path.startswith("/") or is_windows(path)
 
 
+def _can_be_packed(path: str) -> bool:
+    return _is_absolute(path) and can_be_moved(path)
+
+
 AbsolutePath = Annotated[str, _is_absolute]
+ProjectPath = Annotated[str, _can_be_packed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ class _Git:
 
 @dataclass(frozen=True, slots=True)
 class _Project:
-    path: AbsolutePath
+    path: ProjectPath
     git: _Git
 
 

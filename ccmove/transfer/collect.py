@@ -65,7 +65,7 @@ class Collection:
     slugs: set[str] = field(default_factory=set)  # of plans that transcripts name
     names: Names = field(default_factory=Names)
 
-    def leave(self, path: Path, why: str) -> None:
+    def leave(self, path: str | Path, why: str) -> None:
         self.left_out.append(LeftOut(str(path), why))
 
     def add(self, part: Part, path: Path) -> None:

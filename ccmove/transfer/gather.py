@@ -24,6 +24,7 @@ from ccmove.claude.reading import (
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.hints import to_type
+from ccmove.plan.model import can_be_moved
 from ccmove.rewrite import config, index
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError, parse
@@ -39,6 +40,7 @@ from ccmove.transfer.roles import IDS, Part, fits_id
 from ccmove.transfer.secrets import without_secrets
 
 HEAD = 1 << 20  # in which the transcript of an agent names its session
+ROOT = "the root folder is not a project"
 _AGENT = re.compile(rf"agent-({IDS['agent']})\.jsonl")
 _SESSION_IN_LINE = re.compile(rb'"sessionId": ?"([0-9a-f-]{36})"')
 
@@ -59,7 +61,8 @@ class Wanted:
         return self.is_all or self.paths.covers(path)
 
     def project_of(self, path: str) -> str | None:
-        return path if self.covers(path) else None
+        """The project that a path's prompts go with; those of the root stay."""
+        return path if self.covers(path) and can_be_moved(path) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +119,15 @@ def gather(layout: Layout, wanted: Wanted, tick: Tick = None) -> Packing | None:
     if along:
         search = _with_those_along(wanted, along)
         _read_history(layout, search, tick)
-    paths = _known(state, wanted, search, shares)
+    known = _known(state, wanted, search, shares)
+    paths = list(filter(can_be_moved, known))
     if not paths:
         return None
     plans = _plans_in(layout)
     collection = Collection(bool(plans))
+    for path in known:
+        if not can_be_moved(path):
+            collection.leave(path, ROOT)
     gathering = Gathering(state, wanted, search, plans, collection)
     gathering.add_projects(paths, shares)
     gathering.add_what_is_elsewhere()

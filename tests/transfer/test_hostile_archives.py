@@ -250,6 +250,7 @@ ROWS: dict[str, Spoil] = {
     "a path that is not absolute": lambda archive: archive.header["projects"][0].update(path="x"),
     "a path with a NUL": lambda archive: archive.header["projects"][0].update(path="/x\0"),
     "a path of the home": lambda archive: archive.header["projects"][0].update(path="~/x"),
+    "a path that is the root": lambda archive: archive.header["projects"][0].update(path="/"),
     "git that is no object": lambda archive: archive.header["projects"][0].update(git=[]),
     "a home that is no path": said(home=""),
     "something more in the header": said(run=["rm", "-rf"]),

@@ -294,6 +294,20 @@ def test_all_of_a_home(state: StateBuilder) -> None:
     assert len(of_sessions(state)) == 10
 
 
+def test_what_was_begun_in_the_root_is_left_out_and_named(
+    state: StateBuilder,
+) -> None:
+    """No folder elsewhere can be the root, so the whole archive would be refused."""
+    app = state.project("app")
+    state.project("/")
+    done = pack(state, "--all")
+    assert [project["path"] for project in header(state)["projects"]] == [app.path]
+    assert "\n  /\n    the root folder is not a project\n" in done.out
+    refused = run_ccmove("pack", "-n", "/", state=state)
+    assert refused.exit == 4, refused
+    assert "/ is not a project" in refused.err
+
+
 def test_sessions_that_are_named_come_alone(state: StateBuilder) -> None:
     handle = full_project(state)
     first, second = handle.sessions
