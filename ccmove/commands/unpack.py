@@ -156,7 +156,9 @@ def _pairs(
     moves = _moves(layout, header, paths, options)
     pairs = []
     for path in paths:
-        place = moves.map(path) or path
+        place = moves.map(path)
+        if place is None:
+            place = path
         _refuse_unplaceable(path, place, options)
         pair = path, place
         pairs.append(pair)
@@ -185,8 +187,8 @@ def _refuse_slip(
     asked: list[tuple[str, str]], paths: list[str], options: UnpackOptions
 ) -> None:
     """A --map of what is not in the archive, and no other one that is."""
-    mapped = map(PathMap(tuple(asked)).map, paths)
-    if any(mapped):
+    moves = PathMap(tuple(asked))
+    if any(map(moves.covers, paths)):
         return
     names = ", ".join(paths[:MOST_NAMED])
     more = len(paths) - MOST_NAMED
@@ -198,10 +200,9 @@ def _refuse_slip(
 
 def _refuse_one_folder(paths: list[str], options: UnpackOptions) -> None:
     """Projects that are not in one folder can't all go to one."""
-    file, *new = options.arguments
+    _, *new = options.arguments
     if new:
-        place = f"{paths[0]}={new[0]}"
-        mapped = replace(options, arguments=(file,), map=(place,))
+        mapped = _mapped(options, paths[0], new[0])
         number = plural(len(paths), "project")
         raise UsageError(f"the archive has {number}, not one", ask(mapped))
 
@@ -218,7 +219,7 @@ def _move(text: str) -> tuple[str, str]:
     old, sign, new = text.partition("=")
     if not sign or not old or not new:
         raise UsageError(f"--map {text}: expected FROM=TO")
-    return old.rstrip("/\\") or old, _real(new)
+    return old.rstrip("/\\") or old, _real(new).rstrip(os.sep)
 
 
 def _folder(header: Header, root: str, at_home: PathMap, options: UnpackOptions) -> str:
@@ -267,8 +268,15 @@ def _as_typed(new: str) -> str:
 
 
 def _refuse_unplaceable(path: str, place: str, options: UnpackOptions) -> None:
-    if not os.path.isabs(place) or is_root(place):
-        raise RefusedError(
-            f"{path} can't be a folder here",
-            ask(replace(options, map=(f"{path}=TO",)), "say where it goes"),
-        )
+    if os.path.isabs(place) and not is_root(place):
+        return
+    hint = ask(_mapped(options, path, "TO"), "say where it goes")
+    raise RefusedError(f"{path} can't be a folder here", hint)
+
+
+def _mapped(options: UnpackOptions, path: str, place: str) -> UnpackOptions:
+    """The same with a folder for this project, and without NEW."""
+    start = f"{path}="
+    others = [move for move in options.map if not move.startswith(start)]
+    file, *_ = options.arguments
+    return replace(options, arguments=(file,), map=(*others, start + place))

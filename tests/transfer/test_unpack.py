@@ -899,6 +899,25 @@ def test_an_archive_of_windows_comes_to_the_home_of_here(
     assert "--map" in refused.err
 
 
+def test_a_folder_may_be_mapped_to_the_root(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    """As in a container, where projects are in `/`; the root itself is none."""
+    there.project("app")
+    data = packed(there, "app")
+    done = unpack(here, data, "--map", f"{there.code}=/", new=None)
+    assert done.exit == 0, done
+    assert handle_at(here, "/app").sessions
+    assert list(here.config()["projects"]) == ["/app"]
+    for words in ([f"--map={there.code / 'app'}=/"], ["/"]):
+        file = written(here, "app.tar.gz", data)
+        refused = run_ccmove("unpack", file, *words, state=here)
+        assert refused.exit == 4, refused
+        assert "can't be a folder here" in refused.err
+        hint = f"ccmove unpack --map {there.code / 'app'}=TO {file}\n"
+        assert refused.err.endswith(hint)
+
+
 def test_a_file_that_can_hold_no_entry_is_refused_and_not_damaged(
     there: StateBuilder, here: StateBuilder
 ) -> None:
