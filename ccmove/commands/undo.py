@@ -7,12 +7,13 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger
 from ccmove.claude.reading import is_there
 from ccmove.commands.move import Before, carry_out, reading
-from ccmove.commands.options import UndoOptions
+from ccmove.commands.options import UndoOptions, UnpackOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import CcmoveError, NothingKnownError
-from ccmove.hints import Hint, to_type
+from ccmove.hints import Hint, ask, to_type
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
+from ccmove.rewrite.pathmap import Move
 from ccmove.run.backups import (
     PAST,
     Backup,
@@ -144,6 +145,15 @@ def _older(backups: list[Backup], identifier: str) -> Iterator[Hint]:
             return
 
 
+def _unpack_again(moves: list[Move]) -> UnpackOptions:
+    """The command that brings an archive to the same places."""
+    if len(moves) == 1:
+        [(_, new)] = moves
+        return UnpackOptions(arguments=("FILE", new))
+    places = [f"{old}={new}" for old, new in moves]
+    return UnpackOptions(arguments=("FILE",), map=tuple(places))
+
+
 def move_again(layout: Layout, manifest: Manifest) -> Hint:
     """The command that makes a move again: this one, or the one that it undid."""
     moves = list(manifest.moves)
@@ -152,8 +162,7 @@ def move_again(layout: Layout, manifest: Manifest) -> Hint:
     command = ["ccmove", *manifest.options]
     text = "to rewrite again" if manifest.is_of_settings else "to move again"
     if manifest.is_of_archive:
-        _, new = moves[0]
-        return to_type(*command, "FILE", new, text="to unpack again")
+        return ask(_unpack_again(moves), "to unpack again")
     if len(moves) == 1:
         command += moves[0]
         return to_type(*command, text=text)

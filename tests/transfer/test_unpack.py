@@ -944,6 +944,21 @@ def test_an_index_names_nothing_that_is_not_there(
     assert run_ccmove("verify", state=here).exit == 0
 
 
+def test_several_projects_are_unpacked_again_by_the_command_that_is_told(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("one")
+    there.project("two")
+    file = written(here, "all.tar.gz", packed(there, "one", "two"))
+    pairs = [(there.code / name, here.code / f"my-{name}") for name in ("one", "two")]
+    words = [word for old, new in pairs for word in ("--map", f"{old}={new}")]
+    assert run_ccmove("unpack", file, *words, state=here).exit == 0
+    undone = run_ccmove("undo", state=here)
+    assert undone.exit == 0, undone
+    again = " ".join(["ccmove", "unpack", *words, "FILE"])
+    assert undone.out.endswith(f"To unpack again: {again}\n")
+
+
 def test_tasks_go_with_the_transcript_that_comes(
     there: StateBuilder, here: StateBuilder
 ) -> None:
