@@ -57,20 +57,21 @@ class Absent:
             directories = {name for _, name in self.elsewhere}
             where = ", ".join(sorted(directories))
             what = f"{number} left for another project since and {verb} there"
-            yield f"{what}, in {where}: {_listed(sessions)}"
+            yield f"{what}, in {where}: {listed(sessions)}"
         if self.deleted:
             number = plural(len(self.deleted), "session")
             verb = "exist: they were"
             if len(self.deleted) == 1:
                 verb = "exists: it was"
             what = f"{number} of this run no longer {verb} deleted since"
-            yield f"{what}: {_listed(self.deleted)}"
+            yield f"{what}: {listed(self.deleted)}"
 
 
-def _listed(sessions: Iterable[str]) -> str:
-    listed = sorted(sessions)
-    more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
-    return ", ".join(listed[:MOST_LISTED]) + more
+def listed(sessions: Iterable[str]) -> str:
+    """Their IDs, as many as can be read."""
+    shown = sorted(sessions)
+    more = f" and {len(shown) - MOST_LISTED} more" if len(shown) > MOST_LISTED else ""
+    return ", ".join(shown[:MOST_LISTED]) + more
 
 
 def absent_sessions(

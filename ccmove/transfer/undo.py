@@ -7,7 +7,7 @@ Claude Code may use them by now. The backup of such an undo is the only one that
 what is nowhere else: it says so, and is pruned only by its ID.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,6 @@ from ccmove.claude.reading import is_there
 from ccmove.claude.state import INDEX, State, is_of_session
 from ccmove.plan.model import (
     Arrival,
-    LeftAlone,
     Mkdir,
     Plan,
     ProjectMove,
@@ -35,9 +34,10 @@ from ccmove.run.arrived import (
     sessions_that_went_on,
 )
 from ccmove.run.manifest import Manifest, Wrote
-from ccmove.run.returning import absent_sessions
+from ccmove.run.returning import absent_sessions, listed
 from ccmove.run.saved import document_back, plan_history_back
 from ccmove.run.since import Since
+from ccmove.text import plural
 
 
 def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
@@ -45,27 +45,37 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
     absent = absent_sessions(state, manifest, ())
-    staying = sessions_that_went_on(manifest.operations)
-    staying |= absent.sessions_elsewhere | absent.followed
-    since = Since(manifest, staying)
+    went_on = absent.followed | sessions_that_went_on(manifest.operations)
+    left = absent.sessions_elsewhere
+    since = Since(manifest, went_on | left)
     removal = Removal(state, since)
     removal.plan()
     prompts = plan_history_back(layout, removal.directory, since, tick)
     back = [(new, old) for old, new in manifest.moves]
-    moved = removal.tree.moved()
-    seen = removal.placer.seen
+    moved = removal.tree.moved().items()
+    seen = removal.placer.seen.items()
+    removal.warnings += _told(went_on - left)
+    removal.warnings += absent.told()
     return Plan(
         kind="undo",
         moves=tuple(back),
         operations=removal.placer.operations(prompts),
-        moved=tuple(moved.items()),
-        seen=tuple(seen.items()),
+        moved=tuple(moved),
+        seen=tuple(seen),
         projects=tuple(removal.projects()),
-        left_alone=tuple(removal.stays()),
-        warnings=(*removal.warnings, *absent.told()),
+        warnings=tuple(removal.warnings),
         undoes=manifest.id,
         options=manifest.options,
     )
+
+
+def _told(went_on: Collection[str]) -> Iterator[str]:
+    """What is said of sessions that went on."""
+    if went_on:
+        number = plural(len(went_on), "session")
+        verb = "stays" if len(went_on) == 1 else "stay"
+        what = f"{number} went on since and {verb}, with all that is its own"
+        yield f"{what}: {listed(went_on)}"
 
 
 class Removal:
@@ -248,12 +258,3 @@ class Removal:
                     transcripts=len(sizes),
                     size=sum(sizes),
                 )
-
-    def stays(self) -> Iterator[LeftAlone]:
-        """Sessions that went on, with all that is theirs."""
-        for move in self._manifest.projects:
-            directory = self.layout.projects / move.target
-            for session in sorted(self.staying):
-                transcript = directory / f"{session}.jsonl"
-                if is_there(transcript):
-                    yield LeftAlone(str(transcript), "went on since, and stays")

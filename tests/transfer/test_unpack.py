@@ -356,6 +356,8 @@ def test_undo_leaves_a_session_that_went_on_with_all_that_is_its(
     assert stays in left.index.read_text()
     assert goes not in left.index.read_text()
     assert sessions_with_prompts(here) == {stays}
+    what = "1 session went on since and stays, with all that is its own"
+    assert f"{what}: {stays}" in done.out
 
 
 def test_undo_names_sessions_that_left_or_were_deleted_since(
