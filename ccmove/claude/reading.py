@@ -30,7 +30,7 @@ from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
 from ccmove.text import as_text, readable_size
 
 LARGEST_DOCUMENT = 1 << 30
-MOST_WAITING = 4  # blocks that are not hashed yet
+MOST_WAITING = 4  # blocks for another thread
 _BLOCK = 1 << 20
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 if WINDOWS:
@@ -218,27 +218,45 @@ def hashed(read: Read, digest: hashlib._Hash) -> Iterator[Read]:
 
     They have to begin at the beginning and leave nothing out; they may overlap.
     """
-    waiting: SimpleQueue[bytes | None] = SimpleQueue()
     done = 0
 
-    def hash_all() -> None:
-        for block in iter(waiting.get, None):
+    def hash_all(blocks: Iterator[bytes]) -> None:
+        for block in blocks:
             digest.update(block)
 
-    with meanwhile(hash_all) as is_busy:
+    with handed_over(hash_all) as hand_over:
 
         def reading(offset: int, length: int) -> bytes:
             nonlocal done
             block = read(offset, length)
-            if offset + len(block) > done:
-                waiting.put(block[done - offset :])
-                done = offset + len(block)
-            while waiting.qsize() > MOST_WAITING and is_busy():
-                time.sleep(0.0005)  # else blocks would pile up in memory
+            end = offset + len(block)
+            if end > done:
+                hand_over(block[done - offset :])
+                done = end
             return block
 
+        yield reading
+
+
+@contextlib.contextmanager
+def handed_over(
+    take: Callable[[Iterator[bytes]], None],
+) -> Iterator[Callable[[bytes], None]]:
+    """Blocks for another thread, which takes all of them. Who hands over too many has
+    to wait: else they would pile up in memory.
+    """
+    waiting: SimpleQueue[bytes | None] = SimpleQueue()
+    blocks = iter(waiting.get, None)
+
+    with meanwhile(lambda: take(blocks)) as is_busy:
+
+        def hand_over(block: bytes) -> None:
+            waiting.put(block)
+            while waiting.qsize() > MOST_WAITING and is_busy():
+                time.sleep(0.0005)
+
         try:
-            yield reading
+            yield hand_over
         finally:
             waiting.put(None)  # else that thread would never end
 

@@ -9,20 +9,18 @@ import hashlib
 import io
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from queue import SimpleQueue
 from typing import BinaryIO
 
 from ccmove.claude.reading import (
     Fingerprint,
     add_to_hash,
+    handed_over,
     hashed,
     is_there,
-    meanwhile,
     open_regular,
     reader,
     sha256_of,
@@ -116,11 +114,10 @@ class StagedHistory:
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history, while a thread reads back what is written."""
         planned = self.scan.new_size()
-        waiting = SimpleQueue[bytes | None]()
         with (
             self._opened_now() as file,
             hashed(reader(file), self._before) as read,
-            meanwhile(lambda: self._read_back(waiting)) as is_busy,
+            handed_over(self._read_back) as hand_over,
         ):
             attributes = Attributes()
             if not self.write.is_made:
@@ -131,17 +128,12 @@ class StagedHistory:
                 done = 0
                 for piece in history.rewritten(read, self.scan):
                     yield piece
-                    waiting.put(piece)
-                    while waiting.qsize() > 4 and is_busy():
-                        time.sleep(0.0005)  # else pieces would pile up in memory
+                    hand_over(piece)
                     done += len(piece)
                     if tick:
                         tick(done, planned)
 
-            try:
-                disk.write_new(self.path, pieces(), attributes)
-            finally:
-                waiting.put(None)  # else that thread would never end
+            disk.write_new(self.path, pieces(), attributes)
         if not os.lstat(self.path).st_size == self._checked == planned:
             raise CcmoveError(f"the new history is not as planned: {self.path}")
 
@@ -149,8 +141,7 @@ class StagedHistory:
         """The history as it is; one that is made has nothing in it yet."""
         return io.BytesIO() if self.write.is_made else _opened(self.write.path)
 
-    def _read_back(self, waiting: SimpleQueue[bytes | None]) -> None:
-        written = iter(waiting.get, None)
+    def _read_back(self, written: Iterator[bytes]) -> None:
         for first in written:  # by then the file is there
             with _opened(self.path) as file:
                 for piece in chain([first], written):
