@@ -88,8 +88,8 @@ def find_id(layout: Layout, part: str) -> str:
         raise UsageError("ID is empty (an unset variable?)", PAST)
     known = [*backup_ids(layout.backups), *backup_ids(layout.unfinished)]
     fitting = sorted(identifier for identifier in known if part in identifier)
-    if part in fitting or len(fitting) == 1:
-        return part if part in fitting else fitting[0]
+    if len(fitting) == 1:
+        return fitting[0]
     if fitting:
         raise UsageError(
             f"{part} is part of {len(fitting)} IDs; type more of one",
@@ -184,7 +184,7 @@ def all_backups(layout: Layout) -> list[Backup]:
                 layout.backups / identifier / "manifest.json", layout
             )
             found.append(Backup(identifier, manifest))
-        except (RefusedError, NothingKnownError) as error:
+        except RefusedError as error:
             found.append(Backup(identifier, None, error))
     manifests = [backup.manifest for backup in found if backup.manifest is not None]
     undone = {manifest.undoes for manifest in manifests}

@@ -227,11 +227,6 @@ class Rollback:
                 remove_stale(locks)  # and nothing of the client's is touched
                 return []
             self._stage_history(operations)
-            for name in (
-                "retired",
-                "parked",
-            ):  # what was there goes back the way it came
-                disk.ensure_directory(self.layout.run_dir / name)
             written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
             first = sum(op.is_locked for op in written)
             for number in reversed(range(first, len(operations))):
@@ -458,7 +453,9 @@ class Rollback:
         return has_grown(target, rename.holds)
 
     def _make_own_parents(self, path: Path) -> None:
-        """Of what came out of a backup that is gone by now."""
+        """What was in the directory of a run, or in a backup that is gone by now, goes
+        back the way it came.
+        """
         for parent in reversed(path.parents):
             if parent.is_relative_to(self.layout.ccmove):
                 disk.ensure_directory(parent)

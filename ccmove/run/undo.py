@@ -134,7 +134,7 @@ def _in_use_again(path: str, sessions: int) -> RefusedError:
     )
 
 
-def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
+def refuse_built_on(manifest: Manifest, backups: list[Backup]) -> None:
     """What a later run took on from NEW, or brought there too, has to go back first."""
     for later in _runs_since(manifest, backups):
         if _builds_on(later, manifest):
@@ -152,19 +152,15 @@ def _way_back(later: Manifest) -> Hint:
     return to_type("ccmove", "undo", later.id, text="undo that first")
 
 
-def _runs_since(manifest: Manifest, backups: Iterable[Backup]) -> Iterator[Manifest]:
+def _runs_since(manifest: Manifest, backups: list[Backup]) -> Iterator[Manifest]:
     """The later runs, the last one first; a later move and its undo cancel out."""
-    later: list[Manifest] = []
-    for backup in backups:
-        candidate = backup.manifest
-        if candidate is not None and candidate.id > manifest.id:
-            later.append(candidate)
-    undone = {candidate.undoes for candidate in later}
-    for candidate in reversed(later):
-        if candidate.id in undone:
+    for backup in reversed(backups):
+        later = backup.manifest
+        if later is None or not backup.stands or later.id <= manifest.id:
             continue
-        if candidate.undoes is None or candidate.undoes <= manifest.id:
-            yield candidate
+        undoes_a_later_one = (later.undoes or "") > manifest.id
+        if not undoes_a_later_one:
+            yield later
 
 
 def _builds_on(later: Manifest, manifest: Manifest) -> bool:
