@@ -36,7 +36,7 @@ from ccmove.claude.state import (
     ProjectDirectory,
     State,
 )
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, at_or_below
 from ccmove.rewrite.windows import is_windows, native
 
 BY_TRANSCRIPTS = "its transcripts"
@@ -139,8 +139,8 @@ class Owners:
         both = [*olds, *news]
         has_windows = any(map(is_windows, olds))
         self._folds = has_windows or ignores_case(state.layout.projects)
-        self._asked_for = _at_or_below(both)
-        self._in_lower_case = _at_or_below(map(str.lower, both))
+        self._asked_for = at_or_below(both)
+        self._in_lower_case = at_or_below(map(str.lower, both))
         self._passes = sieve(*map(self.fold, olds))
         self._listed = self._by_name(self.listed)
         self._add_earlier_moves()
@@ -279,10 +279,6 @@ class Owners:
 
 def _claims(paths: Iterable[str], evidence: str) -> list[Claim]:
     return [(path, evidence) for path in paths]
-
-
-def _at_or_below(paths: Iterable[str]) -> PathMap:
-    return PathMap(tuple((path, path) for path in paths))
 
 
 class Holding:

@@ -183,6 +183,10 @@ class FolderHolds(OneOfSeveral):
     inode: int
     entries: tuple[tuple[Below, str, int, int], ...]  # name, kind, size, mtime
 
+    @property
+    def names(self) -> set[str]:
+        return {name for name, *_ in self.entries}
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:

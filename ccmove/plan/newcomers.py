@@ -24,7 +24,7 @@ from ccmove.errors import RefusedError
 from ccmove.hints import again, to_type
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite import config
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, at_or_below
 from ccmove.rewrite.windows import native
 from ccmove.text import plural
 
@@ -94,10 +94,9 @@ def who_is_at_new(
 def refuse_another_project(owners: Owners, move: ProjectMove, own: list[Item]) -> None:
     """Refuse if NEW, which has these sessions of its own, is another project."""
     state = owners.state
-    target = owners.of(move.target).directory
-    source = owners.of(move.source).directory
-    there = Present.of(target.path, [item.name for item in own])
-    coming = Coming.of(state, move.path, source.path, move.entries)
+    projects = state.layout.projects
+    there = Present.of(projects / move.target, [item.name for item in own])
+    coming = Coming.of(state, move.path, projects / move.source, move.entries)
     refuse_another(state, coming, move.new_path, there)
 
 
@@ -222,7 +221,7 @@ def what_new_has(
 
 def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[str]:
     """Paths at or below a NEW that config file, history or a directory names."""
-    at_new = PathMap(tuple((new, new) for _, new in paths.moves))
+    at_new = at_or_below(new for _, new in paths.moves)
     candidates = {*state.config_paths, *prompts}
     candidates.update(_paths_of_directories(state, at_new))
     return set(filter(at_new.covers, candidates))

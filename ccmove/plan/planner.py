@@ -3,6 +3,7 @@ This is also the whole of a dry run.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
@@ -46,7 +47,7 @@ from ccmove.plan.portions import (
 )
 from ccmove.rewrite import history
 from ccmove.rewrite.history import ByPath, Tick
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, at_or_below
 from ccmove.rewrite.windows import compared
 from ccmove.text import plural
 
@@ -150,11 +151,12 @@ def _history(layout: Layout, paths: PathMap, tick: Tick) -> WriteHistory:
     """What changes in the history;
     its scan also knows which prompts NEW has already.
     """
+    at_new = at_or_below(new for _, new in paths.moves)
+    both = replace(paths, moves=paths.moves + at_new.moves)
     with open_history(layout.history) as (read, seen):
-        at_new = tuple((new, new) for _, new in paths.moves)
-        both = PathMap(paths.moves + at_new, paths.kept, paths.alone)
         scan = history.scan(read, seen.size, ByPath(both), tick=tick)
-    return WriteHistory(layout.history, scan, seen, ByPath(paths))
+    rule = ByPath(paths)
+    return WriteHistory(layout.history, scan, seen, rule)
 
 
 def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path], ...]:

@@ -20,7 +20,7 @@ from ccmove.rewrite.history import (
     prompt_of,
     prompts_with,
 )
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import at_or_below
 from ccmove.rewrite.windows import compared
 
 Key = tuple[str, bytes]  # the path as it is compared, and the digest of the rest
@@ -80,8 +80,7 @@ def with_lacking(read: Read, size: int, coming: list[ComingPrompt]) -> Scan:
 def _needles(keys: Iterable[Key]) -> tuple[str, ...]:
     """What a line must hold that may be one of these."""
     paths = dict.fromkeys(path for path, _ in keys)
-    moves = [(path, path) for path in paths]
-    return PathMap(tuple(moves)).needles()
+    return at_or_below(paths).needles()
 
 
 def _key(prompt: Prompt) -> Key:

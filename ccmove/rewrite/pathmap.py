@@ -156,6 +156,12 @@ class PathMap:
         return bool(starts)
 
 
+def at_or_below(paths: Iterable[str]) -> PathMap:
+    """What covers each of these paths and what is below them, and moves nothing."""
+    moves = [(path, path) for path in paths]
+    return PathMap(tuple(moves))
+
+
 def with_parents(path: str) -> Iterator[str]:
     """`path` and all that it is in, the longest first, as they are compared."""
     whole = compared(path)

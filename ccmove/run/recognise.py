@@ -96,11 +96,12 @@ def _is_folder(path: Path, noted: FolderHolds) -> bool:
     The latter is for a copied home, where inodes are others. Comes from trials in which
     that name was used for another folder since.
     """
-    found = folder_holds(path)
-    names = {entry[0] for entry in found.entries}
-    if (found.device, found.inode) == (noted.device, noted.inode):
-        return not noted.entries or any(entry[0] in names for entry in noted.entries)
-    return 2 * len(set(found.entries) & set(noted.entries)) > len(noted.entries)
+    now = folder_holds(path)
+    has_that_inode = (now.device, now.inode) == (noted.device, noted.inode)
+    if has_that_inode:
+        return not noted.entries or not noted.names.isdisjoint(now.names)
+    in_common = set(now.entries).intersection(noted.entries)
+    return 2 * len(in_common) > len(noted.entries)
 
 
 def _facts(path: Path) -> os.stat_result | None:

@@ -22,7 +22,7 @@ from typing import ClassVar
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.state import is_of_session
 from ccmove.plan.model import ProjectMove
-from ccmove.rewrite.pathmap import Move, PathMap, tail_below
+from ccmove.rewrite.pathmap import Move, PathMap, at_or_below, tail_below
 from ccmove.run.manifest import Manifest
 
 
@@ -146,7 +146,7 @@ class Since:
     def needles(self) -> tuple[str, ...]:
         news = [new for _, new in self.manifest.moves]
         news += [move.new_path for move in self.brought.values()]
-        return PathMap(tuple((new, new) for new in topmost(news))).needles()
+        return at_or_below(topmost(news)).needles()
 
     def new_path(self, path: str, session: str | None) -> str | None:
         """Where the prompt of a session that came since belongs; None: it stays.
