@@ -222,8 +222,10 @@ def _processes() -> Processes:
 def _of_proc() -> Iterator[tuple[int, Process]]:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if stat := _STAT.match(_content(pid, "stat")):
-                yield int(pid), Process(stat[1], stat[2])
+            stat = _STAT.match(_content(pid, "stat"))
+            if stat is not None:
+                name, started = stat.groups()
+                yield int(pid), Process(name, started)
 
 
 def _of_psutil() -> Iterator[tuple[int, Process]]:

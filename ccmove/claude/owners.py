@@ -256,19 +256,23 @@ class Owners:
 
     def _stale(self, directory: ProjectDirectory, listed: list[Claim]) -> list[Claim]:
         """Whoever is listed anywhere, those with a folder if there are some."""
-        stale = listed + self._others.get(self.fold(directory.name), [])
-        return [claim for claim in stale if self.exists(claim[0])] or stale
+        name = self.fold(directory.name)
+        stale = listed + self._others.get(name, [])
+        with_folder = [claim for claim in stale if self.exists(claim[0])]
+        return with_folder or stale
 
     def _listed_for(self, directory: ProjectDirectory) -> list[Claim]:
         name = directory.name
         in_index = [path for path in directory.index_paths if self.fits(name, path)]
         listed = self._listed.get(self.fold(name), [])
-        return listed + [(path, "its index") for path in sorted(in_index)]
+        return listed + _claims(sorted(in_index), "its index")
 
     def _by_folder(self, directory: ProjectDirectory) -> list[Claim]:
         """The one existing folder of this name: Claude Code would find it there."""
-        folders = [*_folders_named(directory.name, directory.path.anchor)]
-        return _claims(folders, BY_FOLDER) if len(folders) == 1 else []
+        folders = list(_folders_named(directory.name, directory.path.anchor))
+        if len(folders) != 1:
+            return []
+        return _claims(folders, BY_FOLDER)
 
     def _is_in_use(self, path: str) -> bool:
         """Whether a path that is listed counts: it moves, or is there."""
@@ -301,9 +305,9 @@ class Holding:
     @cached_property
     def claims(self) -> dict[str, str]:
         """Paths with a claim on the directory, each with its evidence."""
-        named = filter(None, self.owner_of_session.values())
-        if with_sessions := dict.fromkeys(sorted(set(named)), BY_TRANSCRIPTS):
-            return with_sessions
+        with_sessions = set(filter(None, self.owner_of_session.values()))
+        if with_sessions:
+            return dict.fromkeys(sorted(with_sessions), BY_TRANSCRIPTS)
         return self.owners.claims_without_sessions(self.directory)
 
     @cached_property
@@ -376,9 +380,11 @@ class Holding:
     @property
     def remaining(self) -> list[str]:
         """The paths whose sessions are in this directory after the move."""
-        fold, name = self.owners.fold, self.directory.name
-        here = [path for path in self.moving if fold(self.target(path)) == fold(name)]
-        return [*self.staying, *map(self.new_path, here)]
+        fold = self.owners.fold
+        name = fold(self.directory.name)
+        here = [path for path in self.moving if fold(self.target(path)) == name]
+        arriving = map(self.new_path, here)
+        return [*self.staying, *arriving]
 
     @cached_property
     def stays_together(self) -> bool:

@@ -50,7 +50,10 @@ Tick = Callable[[int, int], None]  # bytes that were read, and how many there ar
 
 def _remembers(tail: bytes) -> bool:
     versions = _VERSION.findall(tail)
-    return bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
+    if not versions:
+        return False
+    last = tuple(map(int, versions[-1]))
+    return last >= REMEMBERS_SINCE
 
 
 def _relocated(tail: bytes) -> str | None:
@@ -69,7 +72,8 @@ def _first_folder(file: BinaryIO) -> str | None:
     left = HEAD
     while left > 0 and (line := file.readline(left)):
         left -= len(line)
-        if b'"cwd"' in line and (path := _string(line, "cwd")) is not None:
+        path = _string(line, "cwd") if b'"cwd"' in line else None
+        if path is not None:
             return path
     return None
 
@@ -118,8 +122,10 @@ class ProjectDirectory:
 
     def named_paths(self) -> set[str]:
         """Paths of transcripts or the index that really encode to this directory."""
-        paths = {item.path for item in self.transcripts if item.path is not None}
-        paths |= self.index_paths
+        paths = set(self.index_paths)
+        for item in self.transcripts:
+            if item.path is not None:
+                paths.add(item.path)
         return {path for path in paths if may_be_name_of(self.name, path)}
 
 
@@ -213,14 +219,14 @@ class State:
         """Its entries and the paths they name."""
         path = self.layout.projects / name
         with directory(path) as folder, folder.scan() as entries:
-            items = sorted(_item(folder, entry) for entry in entries)
+            items = [_item(folder, entry) for entry in entries]
+        items.sort()
         try:
             index = self.document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
         paths = _index_paths(index)
-        entries = tuple(items)
-        return ProjectDirectory(name, path, entries, paths, index)
+        return ProjectDirectory(name, path, tuple(items), paths, index)
 
     def readable(self, names: Iterable[str]) -> Iterator[ProjectDirectory]:
         """Those of the project directories that are not closed to us;
@@ -298,7 +304,8 @@ class State:
             yield "config entry", Counter(self.config_paths)
             yield "GitHub link", Counter(chain(*self.repositories.values()))
         with self.problems_of(self.layout.history):
-            yield "prompt", {path: number for path, (number, _) in self.prompts.items()}
+            numbers = {path: number for path, (number, _) in self.prompts.items()}
+            yield "prompt", numbers
 
     def _other_lists(self) -> Iterator[tuple[str, dict[str, int]]]:
         with self.problems_of(self.layout.plugins):
