@@ -10,10 +10,10 @@ from ccmove.claude.reading import is_there
 from ccmove.hints import in_words, to_type
 from ccmove.system import desktop_data
 
-# The client's files in a project's own folder that may hold paths.
-SETTINGS_NAMES = {"settings.json", "settings.local.json", ".mcp.json"}
 USER_SETTINGS = ("settings.json", "settings.local.json")  # in the config directory
+# The client's files in a project's own folder that may hold paths.
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
+SETTINGS_NAMES = {os.path.basename(file) for file in PROJECT_FILES}
 
 
 class _Inside:

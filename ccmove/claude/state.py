@@ -37,8 +37,8 @@ MEMORY = "memory"
 BESIDE_SESSIONS = ("file-history", "tasks", "plans", "paste-cache")
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
-# What took its place, if anything did, is none.
-_NO_FILE_ANY_MORE = errno.ENOENT, errno.ELOOP, errno.ENXIO
+# A file that was listed is none any more, whatever took its place.
+GONE_SINCE = errno.ENOENT, errno.ELOOP, errno.ENXIO
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
 # Since then a session repeats its system prompt, which names its folders.
@@ -137,7 +137,7 @@ def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
     try:
         fd = parent.open(name)
     except OSError as error:
-        if error.errno in _NO_FILE_ANY_MORE:
+        if error.errno in GONE_SINCE:
             return Item(name, is_dir=False)
         raise
     with open(fd, "rb", buffering=TAIL // 4) as file:

@@ -5,7 +5,6 @@ finds no worktree there, says so and goes on in the main checkout; started insid
 worktree it stays in it (seen with 2.1.327).
 """
 
-import errno
 import json
 import os
 from collections.abc import Iterator
@@ -13,11 +12,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ccmove.claude.reading import directory
-from ccmove.claude.state import SESSION_ID, TAIL, get, members
+from ccmove.claude.state import GONE_SINCE, SESSION_ID, TAIL, get, members
 from ccmove.rewrite.windows import native
 
 NOTE = "worktree-state"
-GONE = errno.ENOENT, errno.ELOOP, errno.ENXIO  # since the directory was listed
 
 
 def sessions_in_worktrees(path: Path) -> Iterator[tuple[str, str]]:
@@ -36,7 +34,7 @@ def sessions_in_worktrees(path: Path) -> Iterator[tuple[str, str]]:
                 with open(folder.open(name), "rb") as transcript:
                     worktree = _worktree(transcript)
             except OSError as error:
-                if error.errno not in GONE:
+                if error.errno not in GONE_SINCE:
                     raise
                 continue
             if worktree is not None:

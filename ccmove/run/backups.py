@@ -113,7 +113,8 @@ def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """
     path = layout.run_dir / "manifest.json"
     try:
-        fresh = _write_beside(path, to_json(manifest, layout, layout.run_dir))
+        record = to_json(manifest, layout, layout.run_dir)
+        fresh = _write_beside(path, json.dumps(record).encode())
         if read_manifest(fresh, layout) != manifest:
             raise RefusedError(f"{fresh} does not read back as it was written")
     except (RefusedError, ValueError) as error:
@@ -122,10 +123,10 @@ def write_manifest(manifest: Manifest, layout: Layout) -> None:
     disk.replace(fresh, path)
 
 
-def _write_beside(path: Path, record: object) -> Path:
+def _write_beside(path: Path, text: bytes) -> Path:
     fresh = path.with_name(f"{path.name}.new")
     disk.remove_file(fresh, flushed=False)
-    disk.write_new(fresh, [json.dumps(record).encode()])
+    disk.write_new(fresh, [text])
     return fresh
 
 
@@ -152,9 +153,7 @@ def read_report(layout: Layout, identifier: str) -> bytes | None:
 def replace_report(layout: Layout, identifier: str, report: bytes) -> None:
     """For what a run says after it is complete."""
     path = layout.backups / identifier / REPORT
-    fresh = path.with_name(f"{REPORT}.new")
-    disk.remove_file(fresh, flushed=False)
-    disk.write_new(fresh, [report])
+    fresh = _write_beside(path, report)
     disk.replace(fresh, path)
 
 
@@ -363,5 +362,6 @@ def _write_ledger(layout: Layout, going: list[Backup]) -> None:
         if moves:
             runs[identifier] = moves
     record = ledger_to_json(runs)
-    staged = _write_beside(layout.ledger, record)
-    disk.replace(staged, layout.ledger)
+    text = json.dumps(record)
+    fresh = _write_beside(layout.ledger, text.encode())
+    disk.replace(fresh, layout.ledger)
