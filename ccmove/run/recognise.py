@@ -23,8 +23,8 @@ def is_noted(path: Path, noted: Noted) -> bool:
     """A directory is the one that was noted if one of the noted names is in it, a file
     if it has that size and date.
 
-    Names of transcripts are unique, and those have often grown since. Any directory may
-    be the one that was empty. Seen when a client went on beside a killed run.
+    Names of transcripts are unique, and those have often grown since: nothing is told
+    of one that was empty. Seen when a client went on beside a killed run.
     """
     if isinstance(noted, FileHolds):
         return _is_file(path, noted)
@@ -34,8 +34,6 @@ def is_noted(path: Path, noted: Noted) -> bool:
         return False
     if isinstance(noted, FolderHolds):
         return _is_folder(path, noted)
-    if not noted.names:
-        return True
     return any(is_there(path / name) for name in noted.names)
 
 

@@ -51,10 +51,7 @@ def read_scan(directory: Path, wrote: WroteHistory) -> Scan:
     path = directory / "files" / f"{wrote.number}.changes"
     data = _saved(path, wrote.record)
     try:
-        kept = from_record(data, wrote.size_before, wrote.after.size)
-        if not kept.lines:
-            raise ValueError("no change at all")
-        return kept
+        return from_record(data, wrote.size_before, wrote.after.size)
     except (ValueError, RecursionError):
         raise RefusedError(f"{path} can't be used", look_at(path)) from None
 

@@ -255,6 +255,4 @@ def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
         return False
     if layout.home.is_relative_to(new):
         return False
-    if layout.config_dir.is_relative_to(new):
-        return False
     return folder_id(new) in manifest.folders_at_new

@@ -467,8 +467,6 @@ class Undoing:
 
     def _goes_whole(self, directory: Path) -> bool:
         """Whether nothing of it stays, so that one rename does."""
-        if not self._is_still_there(directory):
-            return False
         for name in self.tree.files_below(directory):
             file = directory / name
             if self._place_back(file) is None or self._leaves_something(file):
@@ -508,8 +506,6 @@ class Undoing:
         if portion is None or not portion.follows:
             return None
         name = file.relative_to(portion.source)
-        if is_of_session(name.parts[0]):
-            return None
         own = self._own_notes.get(portion.move.new_path, ())
         if name.as_posix() in own:
             return None
