@@ -14,7 +14,7 @@ from ccmove.claude.state import SESSION_ID
 from ccmove.plan.model import Arrival, Arrived, FileHolds, Rename
 from ccmove.run import disk
 from ccmove.run.manifest import Recorded
-from ccmove.run.recognise import is_noted
+from ccmove.run.recognise import is_directory, is_noted
 
 
 def session_at(path: Path) -> str | None:
@@ -109,7 +109,7 @@ def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str
             stayed.append(f"{path} has changed since, so it stays")
     for directory in directories_of(holds, target):
         if session_at(directory) not in staying:
-            stayed += _remove_if_empty(directory)
+            stayed += remove_if_empty(directory)
     return stayed
 
 
@@ -122,10 +122,12 @@ def directories_of(holds: Arrived, target: Path) -> list[Path]:
     return sorted(directories, reverse=True)
 
 
-def _remove_if_empty(path: Path) -> Iterator[str]:
-    if not is_there(path):
-        return
-    if names_in(path):
-        yield f"{path} has something new in it, so it stays"
-    else:
+def remove_if_empty(path: Path) -> Iterator[str]:
+    """A directory of the run goes if there is nothing in it; why it stays."""
+    try:
         disk.remove_directory(path)
+    except OSError:
+        if names_in(path):
+            yield f"{path} has something new in it, so it stays"
+        elif is_directory(path):
+            raise

@@ -48,6 +48,7 @@ from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.run import disk, journal, progress
 from ccmove.run.arrived import (
     arrivals,
+    remove_if_empty,
     session_at,
     sessions_that_left,
     sessions_that_went_on,
@@ -399,7 +400,7 @@ class Rollback:
             case Rename() if is_there(operation.target):
                 self._rename_back(operation)
             case Mkdir(path):
-                self._remove_if_empty(path)
+                self.stayed += remove_if_empty(path)
             case WroteHistory():
                 self._put_history_back(operation)
             case Wrote(before=None):
@@ -495,16 +496,7 @@ class Rollback:
                 self._merge_back(source, final)
             else:
                 disk.rename_new(source, final)
-        self._remove_if_empty(target)
-
-    def _remove_if_empty(self, path: Path) -> None:
-        try:
-            disk.remove_directory(path)
-        except OSError:
-            if names_in(path):
-                self.stayed.append(f"{path} has something new in it, so it stays")
-            elif is_directory(path):
-                raise
+        self.stayed += remove_if_empty(target)
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote; what
