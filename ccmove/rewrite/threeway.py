@@ -373,10 +373,11 @@ def _what_came_since(base: Node, now: Node) -> str | None:
     have = now.members()
     texts: Texts = {}
     for name, item in have.items():
+        since: str | None = item.raw
         if name in had:
-            original = had[name]
-            texts[name] = _item_of_since(original, item)
-    return make.changed(now, texts)
+            since = _item_of_since(had[name], item)
+        texts[name] = since
+    return _unless_empty(now, texts)
 
 
 def _item_of_since(base: Node, now: Node) -> str | None:
@@ -390,9 +391,16 @@ def _item_of_since(base: Node, now: Node) -> str | None:
     have = now.known()
     texts: Texts = {}
     for number, item in enumerate(have):
-        if item in had:
-            texts[number] = None
-    return make.changed(now, texts)
+        node = now.items[number]
+        texts[number] = None if item in had else node.raw
+    return _unless_empty(now, texts)
+
+
+def _unless_empty(node: Node, texts: Texts) -> str | None:
+    """An object or list of these texts; None when all of them are None."""
+    if not any(texts.values()):
+        return None
+    return make.changed(node, texts)
 
 
 class _Entries:
@@ -404,6 +412,7 @@ class _Entries:
         # The present key instead of which it comes; None: it comes at the end.
         self.instead_of: dict[str, str | None] = {}
         self.met: list[str] = []  # keys that two values wanted
+        self.since: dict[str, str] = {}  # what came since, by its key
 
     def put(self, key: str, value: str, instead_of: str | None = None) -> None:
         """What stays where it is wins; what comes back only adds what it lacks."""
@@ -418,6 +427,43 @@ class _Entries:
             self.met.append(key)
             value = config.merged(there, value)
         self.values[key] = value
+
+    def part(self, key: str, now: Node, own: str | None) -> None:
+        """What came since is all that is there `now` and was not when it had `own`."""
+        since: str | None = now.raw
+        if own is not None:
+            self.put(key, own, key)
+            since = _what_came_since(parse(own), now)
+        if since is not None:
+            self.since[key] = since
+
+    def place_since(self, back: Following) -> None:
+        """What came since goes with the folder; first of all comes what stays."""
+        going = []
+        for key, since in self.since.items():
+            old = back.path(key)
+            if old is None:
+                self.put(key, since, key)
+                continue
+            followed = make.with_strings(since, back.value, is_no_text)
+            going.append((key, followed, old))
+        for row in going:
+            self._bring(*row)
+
+    def _bring(self, key: str, since: str, old: str) -> None:
+        """An OLD that is used again gets what it lacks; other values of the same name
+        stay at NEW.
+        """
+        if old not in self.values:
+            instead_of = None if key in self.values else key
+            self.put(old, since, instead_of)
+            return
+        self.put(old, since)
+        both = parse(self.values[old])
+        coming = parse(since)
+        lacking = _what_came_since(both, coming)
+        if lacking is not None:
+            self.put(key, lacking, key)
 
     def text(self) -> str:
         """All of them, each where it was; what nobody put is gone."""
@@ -460,9 +506,12 @@ class _Projects(_Entries):
             if key in self.have and key not in groups:
                 self._take_out_made(key)
         for key in self.came_since:
-            self._follow(key)
+            self.since[key] = self.have[key].raw
+        taking = self.taking
+        back = Following(taking.back.path, taking.value_came_back)
+        self.place_since(back)
         for key in self.met:
-            self.taking.lose(config.PROJECTS, key)
+            taking.lose(config.PROJECTS, key)
         return self.text()
 
     def _groups(self) -> dict[str, list[str]]:
@@ -498,14 +547,17 @@ class _Projects(_Entries):
         heir = self._heir(new, movers)
         if heir is not None:
             text = self._without_the_run(new, now, heir)
-            followed = self._followed(text)
+            mapper = self.taking.value_came_back
+            followed = make.with_strings(text, mapper, is_no_text)
             self.put(heir, followed, new)
-        elif new in olds:
+        elif new in olds and self.taking.back.path(new) is None:
             heir = new
             text = self._without_the_run(new, now, new)
             self.put(new, text, new)
         else:
-            self._leaves_what_came_since(new)
+            since = _what_came_since(self.left[new], now)
+            if since is not None:
+                self.since[new] = since
         for old in olds:
             if old != heir:
                 self.put(old, self.had[old].raw)
@@ -528,15 +580,10 @@ class _Projects(_Entries):
         """An entry that the run made of no other goes. What came since to it stays,
         and is named: where it could follow there may be another value of the same name.
         """
-        if self._leaves_what_came_since(key):
-            self.taking.lose(config.PROJECTS, key)
-
-    def _leaves_what_came_since(self, key: str) -> bool:
-        """Whether anything came since to an entry; it alone stays."""
         since = _what_came_since(self.left[key], self.have[key])
         if since is not None:
             self.put(key, since, key)
-        return since is not None
+            self.taking.lose(config.PROJECTS, key)
 
     def _without_the_run(self, new: str, now: Node, old: str) -> str:
         """What is at NEW now, made again of what was at OLD."""
@@ -546,9 +593,9 @@ class _Projects(_Entries):
         return self.taking.merged(_Versions(base, ours, now), at)
 
     def _heir(self, new: str, olds: list[str]) -> str | None:
-        """The one to which what came since goes back as well.
+        """The one whose value the present one becomes again, with what came since.
 
-        None where OLD was used again since: two values of one setting would meet.
+        None where OLD was used again since: what came there stays as it is.
         """
         old = self.taking.back.path(new)
         if old is None or old not in olds or self._is_used_again(old):
@@ -558,24 +605,6 @@ class _Projects(_Entries):
     def _is_used_again(self, key: str) -> bool:
         """Whether something came since at a key that the run emptied, and stays."""
         return key in self.came_since and self.taking.back.path(key) is None
-
-    def _followed(self, text: str) -> str:
-        """An entry in which strings that came since follow."""
-        return make.with_strings(text, self.taking.value_came_back, is_no_text)
-
-    def _follow(self, key: str) -> None:
-        """A project that came since goes with the folder, if its old name is free."""
-        value = self.have[key].raw
-        target = self.taking.back.path(key)
-        if target is None:
-            self.put(key, value, key)
-            return
-        if target in self.had or self._is_used_again(target):
-            self.taking.lose(config.PROJECTS, key)
-            self.put(key, value, key)
-            return
-        followed = self._followed(value)
-        self.put(target, followed, key)
 
 
 def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:
@@ -590,23 +619,10 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
     entries = _Entries(projects)
     members = projects.members()
     for key, node in members.items():
-        old = back.path(key)
-        if old is None:
-            entries.put(key, node.raw, key)
-            continue
-        own = had.get(key)
-        if own is not None:
-            entries.put(key, own, key)
-        since = _entry_of_since(node, own)
-        if since is not None:
-            followed = make.with_strings(since, back.value, is_no_text)
-            entries.put(old, followed)
+        own = None
+        if back.path(key) is not None:
+            own = had.get(key)
+        entries.part(key, node, own)
+    entries.place_since(back)
     new = entries.text()
     return make.replaced(projects, new)
-
-
-def _entry_of_since(now: Node, before: str | None) -> str | None:
-    """What of a project's entry came since; all of it where there was none."""
-    if before is None:
-        return now.raw
-    return _what_came_since(parse(before), now)

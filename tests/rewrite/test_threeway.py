@@ -62,10 +62,25 @@ SINCE: dict[str, tuple[Any, Life, Any, list[str]]] = {
         lambda p: p["/n"].update(r="/n/lib", s="/n"),
         {"/o": {"p": "/o", "q": "/n/lib", "r": "/n/lib", "s": "/n"}}, [],
     ),
-    "a new project stays where its old name is used again": (
+    "an old name that is used again gets what it lacks, and what it has otherwise stays": (
         {"/o": {}},
         lambda p: p.update({"/n/s": {"a": "/n/s", "b": 1}, "/o/s": {"b": 2}}),
-        {"/o": {}, "/n/s": {"a": "/n/s", "b": 1}, "/o/s": {"b": 2}}, ["projects > /n/s"],
+        {"/o": {}, "/n/s": {"b": 1}, "/o/s": {"b": 2, "a": "/o/s"}}, ["projects > /o/s"],
+    ),
+    "lists of since go with the folder also where OLD is used again": (
+        {"/o": {"l": ["a"]}},
+        lambda p: p.update({"/n": {"l": ["a", "since"]}, "/o": {"l": ["again"]}}),
+        {"/o": {"l": ["again", "a", "since"]}}, ["projects > /o"],
+    ),
+    "and where NEW had an entry, which gets back what it was": (
+        {"/o": {"l": ["a"]}, "/n": {"l": ["n"]}},
+        lambda p: p.update({"/n": {"l": ["n", "a", "since"]}, "/o": {"l": ["again"]}}),
+        {"/n": {"l": ["n"]}, "/o": {"l": ["again", "a", "since"]}}, ["projects > /o"],
+    ),
+    "an item that was taken out of a list since leaves no entry behind": (
+        {"/o": {"l": ["a", "b"]}},
+        lambda p: p.update({"/n": {"l": ["a"]}, "/o": {"l": ["again"]}}),
+        {"/o": {"l": ["again", "a", "b"]}}, ["projects > /o"],
     ),
     "a value that vanished is named": (
         {"/o": {"p": "/o", "q": 1}}, lambda p: p["/n"].pop("p"),

@@ -170,6 +170,49 @@ def test_a_folder_that_was_renamed_back_and_used_is_merged_and_the_result_says_s
     story.assert_consistent()
 
 
+@each_kind
+def test_a_tool_allowed_since_goes_to_a_folder_that_was_renamed_back_and_used(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = lived(state, shape)
+    since = story.tool_since("new")
+    story.rename_folders([("new", "old")])
+    begin_again(story)
+    story.undo()
+    old = [*story.projects["old"].tools, since, "Bash(at OLD since)"]
+    assert sorted(story.life.tools("old") or ()) == sorted(old)
+    own = story.projects["new"].tools if "new" in shape.had else None
+    assert story.life.tools("new") == own
+
+
+@pytest.mark.parametrize("own", [None, "Bash(NEW)"])
+def test_so_it_does_where_the_run_wrote_no_settings(
+    own: str | None, state: StateBuilder
+) -> None:
+    """OLD had none; what NEW had stays there."""
+    story = Told(state, RENAME)
+    config = state.config()
+    config["projects"].clear()
+    state.write_config(config)
+    if own is not None:
+        story.life.allow("new", own)
+    story.move()
+    story.life.allow("new", "Bash(since)")
+    story.rename_folders([("new", "old")])
+    story.life.allow("old", "Bash(again)")
+    values = {"new": "of NEW", "old": "of OLD"}
+    config = state.config()
+    for name, value in values.items():
+        config["projects"][story.life.path(name)]["lastSessionId"] = value
+    state.write_config(config)
+    story.undo()
+    entries = state.config()["projects"]
+    assert story.life.tools("old") == ["Bash(again)", "Bash(since)"]
+    for name, value in values.items():
+        assert entries[story.life.path(name)]["lastSessionId"] == value
+    assert story.life.tools("new") == ([] if own is None else [own])
+
+
 def test_a_folder_at_old_in_which_nobody_began_refuses_nothing(
     state: StateBuilder,
 ) -> None:
