@@ -62,8 +62,7 @@ def plan_undo(
     undoing.plan()
     prompts = plan_history_back(layout, layout.backups / manifest.id, since, tick)
     if manifest.history is not None and not is_there(layout.history):
-        what = "is gone; its old content is in the backup"
-        undoing.warnings.append(f"{layout.history} {what}")
+        undoing.warnings.append(f"{layout.history} is gone, so no prompts go back")
     operations = undoing.placer.operations(prompts)
     if undoing.warnings and not operations:
         what = f"nothing of {manifest.id} can be undone"
