@@ -18,7 +18,7 @@ from ccmove.errors import (
     UsageError,
     describe,
 )
-from ccmove.hints import ask, in_words, to_type
+from ccmove.hints import Asked, ask, in_words, to_type
 from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import plan_move
@@ -214,8 +214,10 @@ def carry_out(
     return result
 
 
-def if_refused(preview: Result, refusal: RefusedError | None) -> Result:
-    """The plan of a run that would be refused, and why."""
+def if_refused(
+    preview: Result, refusal: RefusedError | None, asked: Asked | None = None
+) -> Result:
+    """The plan of a run that would be refused, and why; `asked` is that run."""
     if refusal is None:
         return preview
     return replace(
@@ -223,7 +225,7 @@ def if_refused(preview: Result, refusal: RefusedError | None) -> Result:
         status=refusal.status,
         exit_code=refusal.exit_code,
         error=refusal.message,
-        hints=tuple(map(in_words, refusal.hints)),
+        hints=tuple(in_words(hint, asked) for hint in refusal.hints),
         details=refusal.details,
     )
 

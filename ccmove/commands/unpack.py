@@ -86,8 +86,9 @@ def _preview(
     preview = preview_of(plan, layout)
     if not plan.operations:
         return replace(preview, status="nothing")
-    _, apply = in_words(ask(replace(options, dry_run=False)))
-    return if_refused(replace(preview, apply=apply), refusal)
+    real = replace(options, dry_run=False)
+    _, apply = in_words(ask(real))
+    return if_refused(replace(preview, apply=apply), refusal, real)
 
 
 def _do(

@@ -586,6 +586,8 @@ def test_a_session_that_is_running_is_not_replaced(
     preview = unpack(here, packed(there, "app"), "-n")
     assert preview.exit == 4, preview
     assert "Would unpack" in preview.out + preview.err
+    command = f"ccmove unpack {here.root / 'app.tar.gz'} {here.code / 'x'}\n"
+    assert preview.err.endswith(f"exit it (/exit), then: {command}")
     refused = unpack(here, packed(there, "app"))
     assert refused.exit == 4, refused
     assert "is running" in refused.err
