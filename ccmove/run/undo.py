@@ -139,8 +139,8 @@ def refuse_built_on(manifest: Manifest, backups: list[Backup]) -> None:
         if _builds_on(later, manifest):
             old, new = later.moves[0]
             what = f"a later run builds on {manifest.id}: {later.id}"
-            moved = f"moved {old} to {new}"
-            raise RefusedError(f"{what} {moved}", _way_back(later))
+            verb = "unpacked" if later.is_unpack else "moved"
+            raise RefusedError(f"{what} {verb} {old} to {new}", _way_back(later))
 
 
 def _way_back(later: Manifest) -> Hint:

@@ -573,6 +573,20 @@ def test_a_map_that_fits_nothing_is_a_slip(
     assert snapshot(here.home) == before
 
 
+def test_an_unpack_that_a_later_one_builds_on_is_undone_after_that(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    app = there.project("app", subagents=False)
+    assert unpack(here, packed(there, "app")).exit == 0
+    [first] = os.listdir(here.config_dir / "ccmove" / "backups")
+    with app.transcripts[0].open("ab") as file:
+        file.write(b'{"turn": "since"}\n')
+    assert unpack(here, packed(there, "app")).exit == 0
+    refused = run_ccmove("undo", first, state=here)
+    assert refused.exit == 4, refused
+    assert f" unpacked {app.path} to {here.code / 'x'}\n" in refused.err
+
+
 def test_a_session_that_is_running_is_not_replaced(
     there: StateBuilder, here: StateBuilder
 ) -> None:
