@@ -18,7 +18,7 @@ from ccmove.hints import again, ask, in_words, to_type
 from ccmove.plan.model import Plan, Undertaking
 from ccmove.report.json import to_json, to_text
 from ccmove.report.result import Result, preview_of
-from ccmove.rewrite.pathmap import PathMap, client_spelling, is_root, tail_below
+from ccmove.rewrite.pathmap import Move, PathMap, client_spelling, is_root, tail_below
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import preflight, refuse_full_disk
 from ccmove.run.transaction import Outcome, Progress, run_arrival
@@ -174,9 +174,10 @@ def _moves(
     at_home = PathMap(((header.home, home),))
     root = _root_of(paths)
     if options.map:
-        asked = [_move(text) for text in options.map]
-        _refuse_slip(asked, paths, options)
-        return PathMap((*asked, *at_home.moves))
+        asked = PathMap(tuple(_move(text, paths) for text in options.map))
+        if asked.covers(header.home):
+            return asked
+        return PathMap(asked.moves + at_home.moves)
     if root is not None:
         folder = _folder(header, root, at_home, options)
         return PathMap(((root, folder),))
@@ -184,18 +185,15 @@ def _moves(
     return at_home
 
 
-def _refuse_slip(
-    asked: list[tuple[str, str]], paths: list[str], options: UnpackOptions
-) -> None:
-    """A --map of what is not in the archive, and no other one that is."""
-    moves = PathMap(tuple(asked))
-    if any(map(moves.covers, paths)):
+def _refuse_slip(text: str, old: str, paths: list[str]) -> None:
+    """A --map of what is not in the archive."""
+    if any(tail_below(path, old) is not None for path in paths):
         return
     names = ", ".join(paths[:MOST_NAMED])
     more = len(paths) - MOST_NAMED
     if more > 0:
         names += f" and {more} more"
-    what = f"--map {options.map[0]}: the archive has nothing there"
+    what = f"--map {text}: the archive has nothing there"
     raise UsageError(what, f"it has {names}")
 
 
@@ -216,11 +214,14 @@ def _root_of(paths: list[str]) -> str | None:
     return None
 
 
-def _move(text: str) -> tuple[str, str]:
+def _move(text: str, paths: list[str]) -> Move:
+    """What a --map says, of these projects."""
     old, sign, new = text.partition("=")
     if not sign or not old or not new:
         raise UsageError(f"--map {text}: expected FROM=TO")
-    return old.rstrip("/\\") or old, _real(new).rstrip(os.sep)
+    old = old.rstrip("/\\") or old
+    _refuse_slip(text, old, paths)
+    return old, _real(new).rstrip(os.sep)
 
 
 def _folder(header: Header, root: str, at_home: PathMap, options: UnpackOptions) -> str:

@@ -566,11 +566,24 @@ def test_a_map_that_fits_nothing_is_a_slip(
     file = written(here, "app.tar.gz", packed(there, "app"))
     before = snapshot(here.home)
     slip = f"{spelled}={here.code}"
-    refused = run_ccmove("unpack", file, "--map", slip, state=here)
-    assert refused.exit == 2, refused
-    assert f"--map {slip}: the archive has nothing there" in refused.err
-    assert app.path in refused.err
-    assert snapshot(here.home) == before
+    right = f"{there.code}={here.code}"
+    for maps in ([slip], [right, slip]):
+        words = [word for text in maps for word in ("--map", text)]
+        refused = run_ccmove("unpack", file, *words, state=here)
+        assert refused.exit == 2, refused
+        assert f"--map {slip}: the archive has nothing there" in refused.err
+        assert app.path in refused.err
+        assert snapshot(here.home) == before
+
+
+def test_what_is_typed_comes_before_the_home(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    data = packed(there, "app", home=str(there.code))
+    done = unpack(here, data, "--map", f"{there.root}={here.code / 'all'}", new=None)
+    assert done.exit == 0, done
+    assert handle_at(here, "all/code/app").sessions
 
 
 def test_an_unpack_that_a_later_one_builds_on_is_undone_after_that(
