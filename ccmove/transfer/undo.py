@@ -22,6 +22,7 @@ from ccmove.plan.model import (
     Plan,
     ProjectMove,
     Rename,
+    WriteHistory,
 )
 from ccmove.plan.placing import Placer
 from ccmove.rewrite import index
@@ -35,7 +36,7 @@ from ccmove.run.arrived import (
 )
 from ccmove.run.manifest import Manifest, Wrote
 from ccmove.run.returning import absent_sessions, listed
-from ccmove.run.saved import document_back, plan_history_back
+from ccmove.run.saved import EMPTY, document_back, plan_history_back
 from ccmove.run.since import Since
 from ccmove.text import plural
 
@@ -50,7 +51,7 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     since = Since(manifest, went_on | left)
     removal = Removal(state, since)
     removal.plan()
-    prompts = plan_history_back(layout, removal.directory, since, tick)
+    prompts = removal.prompts(tick)
     back = [(new, old) for old, new in manifest.moves]
     moved = removal.tree.moved().items()
     seen = removal.placer.seen.items()
@@ -202,6 +203,11 @@ class Removal:
         if wrote.form == "index":
             directory = document.path.parent
             draft.text = self._with_staying(directory, draft.text, document.text)
+        if wrote.before is None and back.content == EMPTY:
+            self._name_emptied(wrote.ends)
+
+    def _name_emptied(self, file: Path) -> None:
+        self.warnings.append(f"{file} was made by the unpack and stays, empty")
 
     def _with_staying(self, directory: Path, text: str, now: str) -> str:
         """The index with the entries of sessions that stay, as they are now."""
@@ -230,6 +236,15 @@ class Removal:
             draft.text = index.without(draft.text, gone)
         except NotJsonError:
             self.warnings.append(f"{path} is not valid JSON, and stays as it is")
+
+    def prompts(self, tick: Tick) -> WriteHistory | None:
+        """The history without what came."""
+        write = plan_history_back(self.layout, self.directory, self._since, tick)
+        wrote = self._manifest.history
+        is_made = wrote is not None and wrote.before is None
+        if is_made and write is not None and not write.scan.new_size():
+            self._name_emptied(write.path)
+        return write
 
     # -- what is told
 

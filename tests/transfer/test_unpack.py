@@ -124,7 +124,38 @@ def test_a_machine_without_any_state_gets_it(
     assert " kB), 3 prompts, 2 notes\n" in undone.out
     assert here.history.read_bytes() == b""  # Claude Code may use them by now
     assert here.config() == {"projects": {}}
+    for file in (here.history, here.config_file):
+        assert f"Note: {file} was made by the unpack and stays, empty\n" in undone.out
     assert list(here.projects.iterdir()) == []
+
+
+def test_undo_leaves_what_others_wrote_where_there_was_no_file(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    here.history.unlink()
+    here.config_file.unlink()
+    assert unpack(here, packed(there, "app")).exit == 0
+    here.add_prompt("elsewhere", "mine")
+    config = here.config()
+    here.write_config({"numStartups": 1, **config})
+    undone = run_ccmove("undo", state=here)
+    assert undone.exit == 0, undone
+    assert "made by the unpack" not in undone.out
+    assert prompts(here, "elsewhere") == ["mine"]
+    assert len(here.history.read_bytes().splitlines()) == 1
+    assert here.config() == {"numStartups": 1, "projects": {}}
+
+
+def test_files_that_were_there_and_empty_are_so_again(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("app")
+    here.config_file.write_bytes(b"")
+    before = without_own(here)
+    assert unpack(here, packed(there, "app")).exit == 0
+    assert run_ccmove("undo", state=here).exit == 0
+    assert without_own(here) == before
 
 
 def test_undo_takes_its_entry_out_of_a_config_file_that_it_made(
