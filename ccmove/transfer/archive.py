@@ -13,12 +13,12 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from ccmove.errors import CcmoveError
 from ccmove.plan.model import can_be_moved
-from ccmove.plan.records import Count, read
+from ccmove.plan.records import Count, read, write
 from ccmove.rewrite.windows import is_windows
 from ccmove.text import as_text
 from ccmove.transfer.roles import BESIDE_PROJECTS, Names, Part, part_of
@@ -48,17 +48,17 @@ class Member:
 
     @property
     def part(self) -> Part:
-        """What it is."""
+        """What it is; ValueError where its role has no such name."""
         part = part_of(self.role, self.name)
-        assert part is not None  # who makes a header has checked it
+        if part is None:
+            raise ValueError(f"{self.name!r:.200} can't be a {self.role!r:.50}")
         return part
 
 
 @dataclass(frozen=True, slots=True)
-class PackedProject:
-    """Where a project was, and its repository as far as it has one."""
+class Git:
+    """A repository, as far as there is one."""
 
-    path: str
     root: str | None = None  # its first commit
     remote: str | None = None  # owner/name
 
@@ -73,39 +73,20 @@ def _can_be_packed(path: str) -> bool:
     return _is_absolute(path) and can_be_moved(path)
 
 
-AbsolutePath = Annotated[str, _is_absolute]
-ProjectPath = Annotated[str, _can_be_packed]
-
-
 @dataclass(frozen=True, slots=True)
-class _Git:
-    root: str | None
-    remote: str | None
+class PackedProject:
+    """Where a project was, and what it was a checkout of."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Project:
-    path: ProjectPath
-    git: _Git
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The header as it is stored."""
-
-    format: int
-    home: AbsolutePath
-    system: str
-    client: str | None
-    projects: tuple[_Project, ...]
-    members: tuple[Member, ...]
+    path: Annotated[str, _can_be_packed]
+    git: Git
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """What an archive says of itself before anything else."""
 
-    home: str
+    format: int = field(default=FORMAT, kw_only=True)
+    home: Annotated[str, _is_absolute]
     system: str  # such as linux, darwin, win32
     client: str | None  # the version of Claude Code that went on last
     projects: tuple[PackedProject, ...]
@@ -117,26 +98,12 @@ class Header:
 
     def to_bytes(self) -> bytes:
         """As it is stored; CcmoveError when nobody would read as much."""
-        data = json.dumps(self._record()).encode() + b"\n"
+        data = json.dumps(write(self)).encode() + b"\n"
         if len(data) > LARGEST_HEADER:
             number = f"{len(self.members):,}"
             what = f"{number} files are too many for one archive"
             raise CcmoveError(what, "pack one project at a time")
         return data
-
-    def _record(self) -> dict[str, object]:
-        projects = []
-        for project in self.projects:
-            git = {"root": project.root, "remote": project.remote}
-            projects.append({"path": project.path, "git": git})
-        return {
-            "format": FORMAT,
-            "home": self.home,
-            "system": self.system,
-            "client": self.client,
-            "projects": projects,
-            "members": [asdict(member) for member in self.members],
-        }
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Header:
@@ -145,16 +112,8 @@ class Header:
             record = json.loads(data)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
-        row = read(_Header, record)
-        projects = []
-        for packed in row.projects:
-            git = packed.git
-            projects.append(PackedProject(packed.path, git.root, git.remote))
-        for member in row.members:
-            if part_of(member.role, member.name) is None:
-                raise ValueError(f"{member.name!r:.200} can't be a {member.role!r:.50}")
-        header = cls(row.home, row.system, row.client, tuple(projects), row.members)
-        if header._record() != record:
+        header = read(cls, record)
+        if write(header) != record:
             raise ValueError("it has something in it that pack does not write")
         _refuse_contradictions(header)
         return header

@@ -33,7 +33,7 @@ from ccmove.rewrite.windows import native
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.system import SYSTEM
 from ccmove.text import as_bytes, plural
-from ccmove.transfer.archive import Header, PackedProject
+from ccmove.transfer.archive import Git, Header, PackedProject
 from ccmove.transfer.collect import NO_ROLE, Collection, LeftOut, Source
 from ccmove.transfer.prompts import Search
 from ccmove.transfer.roles import IDS, Part, fits_id
@@ -435,4 +435,4 @@ def _packed(path: str) -> PackedProject:
     remotes = sorted(of_folder.remotes)
     root = roots[0] if roots else None
     remote = remotes[0] if remotes else None
-    return PackedProject(path, root, remote)
+    return PackedProject(path, Git(root, remote))

@@ -126,8 +126,9 @@ def _coming(files: Files, project: int) -> Coming:
 
 
 def identity_of_packed(project: PackedProject) -> Identity:
-    remotes = {project.remote.lower()} if project.remote else set()
-    roots = {project.root} if project.root else set()
+    git = project.git
+    remotes = {git.remote.lower()} if git.remote else set()
+    roots = {git.root} if git.root else set()
     return Identity(frozenset(remotes), frozenset(roots))
 
 

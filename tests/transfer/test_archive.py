@@ -13,11 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccmove.errors import ArchiveError, CcmoveError, UsageError
-from ccmove.transfer.archive import Header, Member, PackedProject, Reader, write_archive
+from ccmove.transfer.archive import (
+    Git,
+    Header,
+    Member,
+    PackedProject,
+    Reader,
+    write_archive,
+)
 from ccmove.transfer.tar import SUFFIXES, suffix_of
 from tests.transfer.archives import DATE, FIRST, OLD, sample_archive
 
-PROJECT = PackedProject(OLD, "0123abcd", "me/app")
+PROJECT = PackedProject(OLD, Git("0123abcd", "me/app"))
 
 
 def read(data: bytes) -> tuple[Header, dict[str, bytes]]:
