@@ -3,7 +3,7 @@ the config file, prompts. The paths in them are those of here by then.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path, PureWindowsPath
@@ -13,7 +13,7 @@ from ccmove.claude.reading import open_history
 from ccmove.claude.state import INDEX
 from ccmove.errors import ArchiveError, RefusedError
 from ccmove.hints import look_at
-from ccmove.plan.model import WriteHistory
+from ccmove.plan.model import LeftAlone, WriteHistory
 from ccmove.rewrite import config, index
 from ccmove.rewrite.added import ComingPrompt, coming_prompts, with_lacking
 from ccmove.rewrite.history import ByPath
@@ -33,14 +33,6 @@ MODE = 0o600  # of a document that is made
 NO_RULE = ByPath(PathMap(()))  # prompts that come meanwhile stay as they are
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What the MCP servers of a project lack that was not packed."""
-
-    project: str
-    names: tuple[str, ...]
-
-
 class Documents:
     """Plans the new texts; files have their places by then."""
 
@@ -51,7 +43,7 @@ class Documents:
         self.incoming = files.incoming
         self.request = files.request
         self.left_out: list[Privilege] = []
-        self.missing: list[Missing] = []
+        self.to_do: list[LeftAlone] = []
         self.notes_merged = 0
 
     def merge_memory(self) -> None:
@@ -129,15 +121,20 @@ class Documents:
             new = self.request.new(project)
             here = self._entries_here.get(compared(new), "{}")
             if self.request.with_config:
-                names = still_left_out(here, entry)
-                lack = Missing(new, names)
-                self.missing.append(lack)
+                lacking = still_left_out(here, entry)
+                self._name_what_lacks(new, lacking)
             else:
                 self.left_out += withheld(here, entry)
                 entry = harmless(entry)
             has_something = parse(entry).members()
             if has_something:
                 self._add_entry(slashed(new), entry)
+
+    def _name_what_lacks(self, new: str, lacking: Collection[str]) -> None:
+        """What the MCP servers of a project lack, since it was not packed."""
+        if lacking:
+            what = f"{'; '.join(lacking)}: not packed, so empty here"
+            self.to_do.append(LeftAlone(new, what, ("claude", "mcp", "list")))
 
     @cached_property
     def _entries_here(self) -> dict[str, str]:

@@ -54,7 +54,7 @@ def plan_unpack(
     documents.merge_indexes()
     documents.merge_config()
     prompts = documents.prompts()
-    to_do = [*_deleted_soon(layout, files), *_missing(documents)]
+    to_do = [*_deleted_soon(layout, files), *documents.to_do]
     projects = tuple(_projects(state, files))
     joined = {project.new_path for project in projects if project.transcripts}
     joining = [(new, number) for new, number in merged.items() if new in joined]
@@ -184,13 +184,6 @@ def _deleted_soon(layout: Layout, files: Files) -> Iterator[LeftAlone]:
         what += "them, set this first:"
         file = settings_file(layout)
         yield LeftAlone(str(file), what, line=LINE_THAT_KEEPS)
-
-
-def _missing(documents: Documents) -> Iterator[LeftAlone]:
-    for lack in documents.missing:
-        if lack.names:
-            what = f"{'; '.join(lack.names)}: not packed, so empty here"
-            yield LeftAlone(lack.project, what, ("claude", "mcp", "list"))
 
 
 def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator[str]:
