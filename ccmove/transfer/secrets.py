@@ -3,7 +3,9 @@ MCP servers. Their values become empty, so that who unpacks can name what is mis
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ccmove.rewrite import config
 from ccmove.rewrite.jsonspan import Node, parse, quote
@@ -11,6 +13,8 @@ from ccmove.rewrite.splice import Splice, apply
 
 SERVERS = "mcpServers"
 SECRET = ("env", "headers")  # all values in these
+# The same as arguments, behind the option or in one with it: `-e NAME=value`.
+_ARGUMENT = re.compile(r"(?:-e|--env|-H|--header)[ =][\w-]+(?:=|: *)(.*)", re.DOTALL)
 # The password of a URL, wherever it stands in a text; for https a name alone may be a
 # token.
 _PASSWORD = re.compile(r"(?<=://)([^\s/?#:@\"']*:)[^\s/?#\"']+@")
@@ -20,28 +24,16 @@ _NO_PASSWORD = re.compile(r"://[^\s/?#:@\"']*:@|https://@")
 
 def without_secrets(entry: str) -> tuple[str, tuple[str, ...]]:
     """The JSON text of a config entry without them, and what was left out, in words."""
-    splices: list[Splice] = []
-    left_out: list[str] = []
-    for what, node in _strings_of_servers(entry):
-        value = str(node.value)
-        new = "" if _is_secret(what) else _without_password(value)
-        if new == value:
-            continue
-        splice = node, quote(new)
-        splices.append(splice)
-        left_out.append(what)
-    text = apply(entry, splices)
-    return text, tuple(dict.fromkeys(left_out))
+    settings = _settings_of_servers(entry)
+    secret = [setting for setting in settings if setting.has_secret]
+    text = apply(entry, [setting.emptied for setting in secret])
+    return text, _names_of(secret)
 
 
 def left_out_of(entry: str) -> tuple[str, ...]:
     """What a config entry lacks that was packed without secrets, in words."""
-    lacking: list[str] = []
-    for what, node in _strings_of_servers(entry):
-        value = str(node.value)
-        if _lacks(what, value):
-            lacking.append(what)
-    return tuple(dict.fromkeys(lacking))
+    settings = _settings_of_servers(entry)
+    return _names_of(setting for setting in settings if setting.lacks_secret)
 
 
 def still_left_out(here: str, packed: str) -> tuple[str, ...]:
@@ -50,44 +42,89 @@ def still_left_out(here: str, packed: str) -> tuple[str, ...]:
     return tuple(what for what in left_out_of(packed) if what in lacking)
 
 
-def _lacks(what: str, value: str) -> bool:
-    if _is_secret(what):
-        return not value
-    return _NO_PASSWORD.search(value) is not None
+@dataclass(frozen=True)
+class _Setting:
+    """A text or a number in a server, and the names that lead to it."""
+
+    server: str
+    names: tuple[str, ...]
+    node: Node
+    before: str  # the argument before it, in a list
+
+    def __str__(self) -> str:
+        return f"MCP server {self.server}, {' '.join(self.names)}".rstrip(" ,")
+
+    @cached_property
+    def text(self) -> str:
+        value = self.node.value
+        return value if isinstance(value, str) else self.node.raw
+
+    @property
+    def _is_secret(self) -> bool:
+        return any(name.startswith(SECRET) for name in self.names)
+
+    @property
+    def _secret_argument(self) -> str | None:
+        """What of an argument is the value of a variable, or of a header."""
+        for spelled in (f"{self.before} {self.text}", self.text):
+            argument = _ARGUMENT.fullmatch(spelled)
+            if argument is not None:
+                return argument[1]
+        return None
+
+    @cached_property
+    def _without_secret(self) -> str:
+        if self._is_secret:
+            return ""
+        text = self.text.removesuffix(self._secret_argument or "")
+        text = _PASSWORD.sub(r"\1@", text)
+        return _TOKEN.sub("@", text)
+
+    @property
+    def has_secret(self) -> bool:
+        return self._without_secret != self.text
+
+    @property
+    def emptied(self) -> Splice:
+        return self.node, quote(self._without_secret)
+
+    @property
+    def lacks_secret(self) -> bool:
+        if self._is_secret:
+            return not self.text
+        is_empty = self._secret_argument == ""
+        return is_empty or _NO_PASSWORD.search(self.text) is not None
 
 
-def _is_secret(what: str) -> bool:
-    _, _, place = what.partition(", ")
-    return place.startswith(SECRET)
-
-
-def _without_password(text: str) -> str:
-    text = _PASSWORD.sub(r"\1@", text)
-    return _TOKEN.sub("@", text)
-
-
-def _strings_of_servers(entry: str) -> Iterator[tuple[str, Node]]:
-    """Every string in the servers of an entry, with words for its place: of repeated
-    keys all, for each of them is in the text.
+def _settings_of_servers(entry: str) -> Iterator[_Setting]:
+    """Everything in the servers of an entry: of repeated keys all, for each of them is
+    in the text.
     """
     for key, servers in _members(parse(entry)):
         if key != SERVERS:
             continue
-        for name, server in _members(servers):
-            yield from _strings_in(server, f"MCP server {name}, ")
+        for server, node in _members(servers):
+            yield from _settings_in(_Setting(server, (), node, ""))
 
 
-def _strings_in(node: Node, what: str) -> Iterator[tuple[str, Node]]:
-    """Every string in a value, with the names that lead to it."""
-    if isinstance(node.value, str):
-        yield what.rstrip(" ,"), node
-    elif node.kind == "[":
+def _settings_in(whole: _Setting) -> Iterator[_Setting]:
+    """What is in a setting, or the setting itself where that is a text or a number."""
+    node = whole.node
+    if node.kind == "[":
+        before = ""
         for item in node.items:
-            yield from _strings_in(item, what)
-    else:
+            yield from _settings_in(replace(whole, node=item, before=before))
+            before = str(item.value)
+    elif node.kind == "{":
         for name, item in _members(node):
-            below = f"{what}{name} "
-            yield from _strings_in(item, below)
+            names = (*whole.names, name)
+            yield from _settings_in(replace(whole, names=names, node=item))
+    elif node.value is not None:
+        yield whole
+
+
+def _names_of(settings: Iterable[_Setting]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(str, settings)))
 
 
 def _members(node: Node) -> Iterator[tuple[str, Node]]:

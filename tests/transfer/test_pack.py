@@ -22,14 +22,19 @@ from tests.support.state import StateBuilder, encoded_name
 SECRETS = {
     "type": "stdio",
     "command": "npx",
-    "args": ["--db", "postgresql://app:pass-in-args@h/db", "https://token-in-args@h/x"],
-    "env": {"TOKEN": "value-of-env", "NESTED": ["value-in-list"]},
+    "args": [
+        "--db", "postgresql://app:pass-in-args@h/db", "https://token-in-args@h/x",
+        "-e", "TOKEN=env-in-args", "--header", "X-Key: header-in-args",
+        "--header=X-Key:header-in-one", "-e", "console.log(1)",
+    ],
+    "env": {"TOKEN": "value-of-env", "NESTED": ["value-in-list"], "PIN": 80420815},
     "headers": {"Authorization": "value-of-header"},
     "url": "https://me:pass-in-url@example.org/mcp",
-}
+}  # fmt: skip
 SECRET_VALUES = (
     "pass-in-args", "token-in-args", "value-of-env", "value-in-list", "value-of-header",
-    "pass-in-url",
+    "pass-in-url", "env-in-args", "header-in-args", "header-in-one", "80420815",
+    "value-of-2",
 )  # fmt: skip
 
 
@@ -79,7 +84,10 @@ def full_project(state: StateBuilder, path: str = "app") -> Any:
         path,
         index=True,
         memory={"MEMORY.md": f"- note of {path}\n", "deep/how.md": "so\n"},
-        config={"hasTrustDialogAccepted": True, "mcpServers": {"db": SECRETS}},
+        config={
+            "hasTrustDialogAccepted": True,
+            "mcpServers": {"db": SECRETS, "db, too": {"env": {"TOKEN": "value-of-2"}}},
+        },
         make_folder=True,
     )
     session = handle.sessions[0]
@@ -255,13 +263,17 @@ def test_secrets_of_servers_go_along_only_when_that_is_asked_for(
     entry = json.loads(contents(state)["projects/1/config.json"])
     server = entry["mcpServers"]["db"]
     assert server["command"] == "npx"
-    assert server["args"] == ["--db", "postgresql://app:@h/db", "https://@h/x"]
-    assert server["env"] == {"TOKEN": "", "NESTED": [""]}
+    assert server["args"] == [
+        "--db", "postgresql://app:@h/db", "https://@h/x",
+        "-e", "TOKEN=", "--header", "X-Key: ", "--header=X-Key:", "-e", "console.log(1)",
+    ]  # fmt: skip
+    assert server["env"] == {"TOKEN": "", "NESTED": [""], "PIN": ""}
     assert server["headers"] == {"Authorization": ""}
     assert server["url"] == "https://me:@example.org/mcp"
     assert entry["hasTrustDialogAccepted"] is True
     for words in ("db, env TOKEN", "db, headers Authorization", "db, url", "db, args"):
         assert f"MCP server {words}" in done.out
+    assert entry["mcpServers"]["db, too"]["env"] == {"TOKEN": ""}
     done = pack(state, "--with-secrets", handle.path)
     entry = json.loads(contents(state)["projects/1/config.json"])
     assert entry["mcpServers"]["db"] == SECRETS
