@@ -244,9 +244,25 @@ class Finder:
         candidates = self._with_signs(path)
         for candidate in candidates:
             self._weigh(path, candidate)
+        candidates = self._worth_naming(candidates)
         candidates.sort(key=self._order)
         del candidates[MOST_CANDIDATES:]
         return tuple(candidates)
+
+    def _worth_naming(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Where one is likely or certain, those for which only a name speaks are left
+        out, but for the one that somebody named.
+
+        Comes from a first hour: beside the renamed checkout a neighbour was offered,
+        whose name happened to be similar.
+        """
+        if all(candidate.confidence == "possible" for candidate in candidates):
+            return candidates
+        return [
+            candidate
+            for candidate in candidates
+            if candidate.basis < Basis.NAME or candidate.path == self._named
+        ]
 
     def _with_signs(self, path: str) -> list[Candidate]:
         """Each folder for which something speaks, with the best of that."""
@@ -504,7 +520,7 @@ class Finder:
                 changed = os.stat(folder).st_ctime_ns
                 renamed = max(renamed, changed)
         if renamed < last < time.time_ns():
-            return "it has been where it is since before the project was last used"
+            return "this folder is older than the last session"
         return None
 
     def _doubt_rivals(self) -> None:

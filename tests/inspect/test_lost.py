@@ -69,6 +69,15 @@ def test_of_several_new_folders_one_with_a_similar_name_is_found(
     assert candidate.evidence == ["a similar name in the same place"]
 
 
+def test_beside_the_same_repository_a_similar_name_is_not_offered(
+    state: StateBuilder,
+) -> None:
+    state.project("webapp", repo="acme/webapp")
+    make_repo(state.code / "frontend", "acme/webapp")
+    (state.code / "my-app").mkdir()
+    assert homes(state) == [("frontend", "likely")]
+
+
 @pytest.mark.parametrize("place", ["squad", "archive/squad"])
 def test_a_renamed_parent_is_one_move(state: StateBuilder, place: str) -> None:
     for name in ("app", "lib", "web"):
@@ -288,7 +297,7 @@ def test_a_folder_that_was_there_all_the_time_is_only_possible(
         1.1
     )  # the clone must be older than the last use, which must not be in the future
     os.utime(handle.transcripts[0], (later, later))
-    against = "it has been where it is since before the project was last used"
+    against = "this folder is older than the last session"
     assert homes(state) == [("clone", "possible", against)]
 
 
