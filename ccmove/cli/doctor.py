@@ -293,7 +293,7 @@ def _names(examination: Examination, subjects: tuple[str, ...]) -> set[str]:
         known.update(finding.names)
     names = set[str]()
     for typed in subjects:
-        names |= find_subject(typed, known, survey.by_path)
+        names |= find_subject(survey.layout, typed, known, survey.by_path)
     if not subjects:
         names = known
     holding = set[str]()  # directories with one of the sessions

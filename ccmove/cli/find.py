@@ -222,7 +222,8 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
     gone = [*finder.lost, *survey.former]
-    subjects = paths.find_subject(typed, gone, survey.by_path)
+    layout, known = survey.layout, survey.by_path
+    subjects = paths.find_subject(layout, typed, gone, known)
     olds = sorted(subjects)
     spellings = (os.path.abspath(typed), os.path.realpath(typed))
     for spelling in spellings:

@@ -41,11 +41,12 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
 
     The exit code is 3 if Claude Code has no data for PATH.
     """
-    survey = Survey(call.find_layout(), call.progress())
+    layout = call.find_layout()
+    survey = Survey(layout, call.progress())
     paths = set(survey.by_path)
     projects = []
     for typed in asked.arguments:
-        paths = find_subject(typed, paths, paths)
+        paths = find_subject(layout, typed, paths, paths)
     for project in survey.projects:
         if asked.arguments and project.path not in paths:
             continue

@@ -90,7 +90,7 @@ def _look(
         if packing is not None:
             return path, packing
     known = State(layout).known_paths()
-    raise unknown(typed, spellings[0], known)
+    raise unknown(layout, typed, spellings[0], known)
 
 
 def _at_or_below(path: str, *, only: bool) -> PathMap:

@@ -2,6 +2,7 @@
 and may they be moved?
 """
 
+import contextlib
 import datetime
 import os
 from collections import defaultdict
@@ -19,8 +20,9 @@ from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, UsageError
 from ccmove.hints import Hint, again, ask, look_at, to_type
 from ccmove.plan.newcomers import identity_of
-from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
+from ccmove.rewrite.pathmap import PathMap, client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows, native
+from ccmove.run.backups import all_backups, moves_by_us
 from ccmove.text import alike
 
 USUAL = to_type("ccmove", "OLD", "NEW")
@@ -438,7 +440,9 @@ def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:
     return _in_list(pair, error)
 
 
-def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
+def find_subject(
+    layout: Layout, typed: str, names: Iterable[str], paths: Iterable[str]
+) -> set[str]:
     """Those of the names that are what was typed, or below it;
     else the nearest paths are named.
     """
@@ -454,11 +458,19 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
             subjects.add(name)
     if subjects:
         return subjects
-    raise unknown(typed, path, paths)
+    raise unknown(layout, typed, path, paths)
 
 
-def unknown(typed: str, path: str, paths: Iterable[str]) -> NothingKnownError:
-    """That there is no data for a path, with the nearest of these."""
+def unknown(
+    layout: Layout, typed: str, path: str, paths: Iterable[str]
+) -> NothingKnownError:
+    """That there is no data for a path, with where we moved it, or the nearest of
+    these.
+    """
+    moved_to = _moved_to(layout, path)
+    if moved_to is not None:
+        what = f"{_no_data(path)}; it was moved to {moved_to}"
+        return NothingKnownError(what, again(instead=(typed, moved_to)))
     near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
     if near:
@@ -467,6 +479,16 @@ def unknown(typed: str, path: str, paths: Iterable[str]) -> NothingKnownError:
     what = _no_data(path)
     named = _named(near)
     return NothingKnownError(what, hint, details=named)
+
+
+def _moved_to(layout: Layout, path: str) -> str | None:
+    """Where our own moves brought what was at a path, if there is a folder."""
+    place = path
+    with contextlib.suppress(CcmoveError, OSError):
+        for moves in moves_by_us(layout, all_backups(layout)):
+            place = PathMap(tuple(moves)).map(place) or place
+    is_there = place != path and os.path.isdir(place)
+    return place if is_there else None
 
 
 def at_or_below(base: str, paths: Iterable[str]) -> set[str]:

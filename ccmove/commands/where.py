@@ -14,4 +14,4 @@ def find_project(
     where = find_whereabouts(layout, *spellings)
     if where.is_known:
         return where, None
-    return where, unknown(typed, where.path, where.known_paths)
+    return where, unknown(layout, typed, where.path, where.known_paths)
