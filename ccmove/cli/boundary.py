@@ -17,7 +17,7 @@ import click
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands.failures import as_ours
 from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
-from ccmove.hints import Asked, in_words, to_type
+from ccmove.hints import Asked, Hint, in_words, to_type
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
 from ccmove.report.result import Result
@@ -107,7 +107,7 @@ class Call:
     def failed(self, error: CcmoveError) -> Result:
         """The result of a run that ended with this error."""
         config_dir = self.printer.config_dir
-        hints = error.hints or (error.usual,)
+        hints = error.hints or (self._usual_hint(error),)
         return Result(
             error.status,
             str(self.layout.config_dir) if self.layout else None,
@@ -118,6 +118,12 @@ class Call:
             exit_code=error.exit_code,
             rolled_back=error.rolled_back,
         )
+
+    def _usual_hint(self, error: CcmoveError) -> Hint:
+        """What is said of such an error; of a wrong line the help of its command."""
+        if isinstance(error, UsageError) and self.asked is not None:
+            return to_type("ccmove", self.asked.command, "--help")
+        return error.usual
 
 
 def end_to_end(app: click.Group, argv: list[str]) -> int:
@@ -160,9 +166,15 @@ def _as_ours(error: click.UsageError) -> UsageError:
     command = ["ccmove"]
     if error.ctx is not None:
         command = error.ctx.command_path.split()
-    sentence = " ".join(error.format_message().split())
-    message = sentence[:1].lower() + sentence[1:].rstrip(".")
-    return UsageError(message, to_type(*command, "--help"))
+    return UsageError(_in_our_words(error), to_type(*command, "--help"))
+
+
+def _in_our_words(error: click.UsageError) -> str:
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"missing argument: {error.param.human_readable_name}"
+    words = error.format_message().split()
+    sentence = " ".join(words)
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def _print(printer: Printer, answer: Answer) -> int:

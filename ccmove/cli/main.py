@@ -51,6 +51,7 @@ IN_ANOTHERS_HELP = ("move", "verify")  # in that of the program, and in doctor's
 ALIASES = {"restore": "undo"}
 # What people type who come from other tools.
 OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "undo"}
+OF_ALL = ("help", "-h", "--help")  # ahead of all else: the help of the whole program
 # Options that are followed by a value, of any command.
 WITH_VALUE = (
     "--config-dir",
@@ -147,8 +148,10 @@ def with_command(args: list[str]) -> list[str]:
     """The command's name brought to the front, `move` when there is none."""
     if args[:1] == ["help"]:  # [COMMAND]
         args = [*args[1:2], "--help"]
+        if args[0] == "help":
+            del args[0]
     if not args or args[0] in ("-h", "--help"):
-        return args
+        return args[:1]
     name = "move"
     rest = list(args)
     position = first_word(args)
@@ -212,7 +215,7 @@ def _is_project(word: str, args: list[str]) -> bool:
 
 
 def _refuse_unknown_help(words: list[str]) -> None:
-    if not words or words[0] in (*COMMANDS, *ALIASES):
+    if not words or words[0] in (*COMMANDS, *ALIASES, *OF_ALL):
         return
     word = words[0]
     message = f"no such command: {word}"

@@ -108,6 +108,14 @@ def write_options(
 class Command(click.Command):
     """A command whose help has groups, and ends with examples."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What is wrong with a line is said of this command, whoever finds it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:

@@ -60,13 +60,16 @@ def backups_command(call: Call, asked: Asked) -> Answer:
     return Answer(partial(show_backups, rows))
 
 
-NUMBER = click.IntRange(min=0)
-NUMBER.name = "number"  # in what is said of a wrong one
+def _number(typed: str) -> int:
+    """How many; of a range of click's the help would say [x>=0]."""
+    if not typed.isdecimal():
+        raise click.BadParameter(f"{typed!r} is not a number of backups")
+    return int(typed)
 
 
 @options.command("prune", PruneOptions, *options.USUAL)
 @some_ids
-@click.option("--keep", type=NUMBER, metavar="N", help="Keep the newest N.")
+@click.option("--keep", type=_number, metavar="N", help="Keep the newest N.")
 @click.option(
     "--older-than",
     metavar="AGE",

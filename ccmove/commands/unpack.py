@@ -13,7 +13,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.live import running_sessions
 from ccmove.commands.move import if_refused
 from ccmove.commands.options import UnpackOptions
-from ccmove.errors import RefusedError, UsageError
+from ccmove.errors import CcmoveError, RefusedError, UsageError
 from ccmove.hints import again, ask, in_words, to_type
 from ccmove.plan.model import Plan, Undertaking
 from ccmove.report.json import to_json, to_text
@@ -61,7 +61,11 @@ def unpack(
 
 def _opened(file: str) -> AbstractContextManager[BinaryIO]:
     if file != PIPE:
-        return open(file, "rb")
+        try:
+            return open(file, "rb")
+        except FileNotFoundError:
+            made = to_type("ccmove", "pack", "-o", "FILE", text="to make one")
+            raise CcmoveError(f"{file} does not exist", made) from None
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(
             "standard input is a terminal",

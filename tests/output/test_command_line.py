@@ -20,6 +20,10 @@ from tests.support.state import StateBuilder
         (["-h"], ["-h"]),
         (["-V"], ["move", "-V"]),
         (["help"], ["--help"]),
+        (["help", "help"], ["--help"]),
+        (["help", "--help"], ["--help"]),
+        (["--help", "undo"], ["--help"]),
+        (["-h", "-n"], ["-h"]),
         (["help", "restore"], ["undo", "--help"]),
         (["restore", "-n"], ["undo", "-n"]),
         (["--json", "undo"], ["undo", "--json"]),
@@ -163,7 +167,36 @@ def test_what_is_not_a_move_is_answered_with_the_right_command(
 def test_what_is_no_number_is_told_plainly(state: StateBuilder) -> None:
     done = run_ccmove("prune", "--keep", "x", state=state)
     assert done.exit == 2
-    assert "'x' is not a valid number\n" in done.err
+    assert "'x' is not a number of backups\n" in done.err
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["hook --install --remove", "doctor --fix --plan", "pack --all .", "unpack --map"],
+)
+def test_the_help_of_the_command_is_the_hint_where_there_is_no_better_one(
+    typed: str, state: StateBuilder
+) -> None:
+    done = run_ccmove(*typed.split(), state=state)
+    command, *_ = typed.split()
+    assert done.exit == 2
+    assert hints(done.err) == [f"  -> ccmove {command} --help"]
+
+
+def test_a_missing_word_is_named(state: StateBuilder) -> None:
+    done = run_ccmove("completion", state=state)
+    assert (done.exit, done.err.splitlines()[0]) == (
+        2,
+        "ccmove: missing argument: SHELL",
+    )
+
+
+def test_an_archive_that_is_not_there_is_named(state: StateBuilder) -> None:
+    done = run_ccmove("unpack", "x.tar.gz", state=state)
+    assert (done.exit, done.err.splitlines()[0]) == (
+        1,
+        "ccmove: x.tar.gz does not exist",
+    )
 
 
 def test_help_about_what_is_not_a_command_is_wrong_usage(state: StateBuilder) -> None:
