@@ -32,12 +32,16 @@ ENDLESS = 1_000_000  # columns of a pipe
 # Plain colours that every terminal theme makes readable; yellow is not one on a light
 # ground.
 STYLES = {
+    "before": "red",
+    "after": "green",
     "title": "bold",
     "good": "bold green",
     "bad": "bold red",
     "note": "bold magenta",
     "command": "bold cyan",
 }
+# Of what stands in a file: with ~ for the home it would be another value.
+EXACT = ("before", "after")
 
 
 @dataclass
@@ -86,6 +90,8 @@ class Printer:
 
     def _styled(self, piece: Piece) -> Styled:
         style, text = ("", piece) if isinstance(piece, str) else piece
+        if style in EXACT:
+            return style, printable(text)
         return style, self.shown(text)
 
     def shown(self, text: str) -> str:

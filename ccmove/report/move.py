@@ -301,9 +301,9 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
     """
     yield [f"    {label}"]
     if before is not None:
-        yield [("red", f"      - {_in_one_line(before)}")]
+        yield [("before", f"      - {_in_one_line(before)}")]
     if after is not None:
-        yield [("green", f"      + {_in_one_line(after)}")]
+        yield [("after", f"      + {_in_one_line(after)}")]
 
 
 def _in_one_line(value: str) -> str:
@@ -341,6 +341,8 @@ def _still_to_do(result: Result) -> Iterator[Line]:
         lead = "    "
         if result.is_planned and "--settings" in command.split():
             lead += "add --settings: "
+            if _is_piped(command):
+                lead = "    add --settings, and pipe the same lines into: "
         yield [lead, ("command", command)]
 
 
@@ -386,10 +388,15 @@ def nothing_changed(apply: str | None) -> Line:
     """With the command that does it; what was piped in has to be piped in again."""
     line: list[Piece] = [("title", "Nothing was changed.")]
     if apply:
-        is_piped = apply.endswith(" --from-file -")
-        how = " To apply, pipe the same lines into: " if is_piped else " To apply: "
+        how = " To apply: "
+        if _is_piped(apply):
+            how = " To apply, pipe the same lines into: "
         line += [how, ("command", apply)]
     return line
+
+
+def _is_piped(command: str) -> bool:
+    return command.endswith(" --from-file -")
 
 
 def _section(title: str, lines: Iterable[Line]) -> list[Line]:

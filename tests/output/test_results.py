@@ -341,3 +341,22 @@ def test_what_was_piped_into_a_preview_has_to_be_piped_again(
     last = done.out.splitlines()[-1]
     how = "To apply, pipe the same lines into: ccmove --from-file -"
     assert last == f"Nothing was changed. {how}"
+
+
+def test_what_was_piped_in_has_to_be_piped_again_for_its_settings_too(
+    state: StateBuilder,
+) -> None:
+    """After the move the lines are in its backup."""
+    old, new = state.code / "old", state.code / "new"
+    state.project(old, sessions=1)
+    new.mkdir()
+    servers = {"mcpServers": {"db": {"command": f"{old}/db"}}}
+    (new / ".mcp.json").write_text(json.dumps(servers))
+    line = f"{old}\t{new}\n"
+    preview = run_ccmove("-n", "--from-file", "-", state=state, input=line)
+    how = "add --settings, and pipe the same lines into: "
+    assert f"    {how}ccmove --settings --from-file -\n" in preview.out
+    done = run_ccmove("--from-file", "-", state=state, input=line)
+    (command,) = (row for row in done.out.splitlines() if "ccmove --settings" in row)
+    assert run_ccmove(*command.split()[1:], state=state).exit == 0
+    assert str(old) not in (new / ".mcp.json").read_text()

@@ -49,6 +49,14 @@ def test_the_most_important_line_is_the_last_and_home_is_a_tilde(
     assert "To undo: ccmove undo" in done.lines[-1]
 
 
+def test_a_difference_shows_what_is_in_the_file(known: StateBuilder) -> None:
+    """With ~ for the home it would be another value."""
+    old, new = paths(known)
+    words = ["--dry-run", "-v", old, new]
+    text = "\n".join(run_on_terminal(words, state=known, columns=200).lines)
+    assert f"\n      - {old}\n      + {new}\n" in text
+
+
 def test_the_command_to_undo_is_whole_on_a_narrow_terminal(known: StateBuilder) -> None:
     done = run_on_terminal(paths(known), state=known, columns=35)
     assert done.lines[-1].strip() == "ccmove undo"
