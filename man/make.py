@@ -23,8 +23,8 @@ DESCRIPTION = """\
 Claude Code finds what it knows about a project (sessions, prompt history, memory, trust, allowed
 tools, servers) by the path of its folder. When the folder has been renamed or moved, it finds
 nothing. ccmove moves this data from the path OLD to the path NEW: for the project itself and for
-every project nested inside it. With one path, the other one is found by evidence: an earlier move,
-the git repository, the name.
+every project nested inside it. With one path, ccmove works out the other one: from an earlier move,
+the git repository, or the name.
 
 Transcripts are never rewritten: only their directory is renamed. In other files only the values
 that are paths change. A move is all or nothing: files are backed up, the change is journaled,

@@ -234,7 +234,9 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     return QUIT
 
 
-@options.command("verify", Asked, *options.with_details("Also show harmless notes."))
+@options.command(
+    "verify", Asked, *options.with_details("Also show what is no inconsistency.")
+)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 def verify_command(call: Call, asked: Asked) -> Answer:
     """Check that Claude Code's data for PATH (default: all projects) is consistent.

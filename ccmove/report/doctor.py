@@ -52,11 +52,14 @@ def _examination_lines(
     if printer.verbose:
         yield from _by_kind(harmless, most)
     elif harmless:
-        notes = plural(len(harmless), "harmless note")
+        notes = plural(len(harmless), "note")
         yield [f"{notes} (-v to show)"]
     if examination.verified is None:
         survey = examination.survey
-        yield from retention_lines(survey, survey.projects)
+        remark = list(retention_lines(survey, survey.projects))
+        yield from remark
+        if remark:
+            yield []
     yield _verdict(examination)
     if fix is not None and any(finding.can_be_asked for finding in findings):
         yield ["Fix them one by one: ", ("command", fix)]
@@ -148,6 +151,7 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
         see = printer.command("doctor")
         yield [title, " See: ", see]
     if repair.result is not None:
+        yield from [[]] if repair.left else []
         yield from result_lines(repair.result, printer)
     elif not repair.recovered:
         yield [("title", "Nothing was changed.")]
