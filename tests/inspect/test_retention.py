@@ -44,7 +44,7 @@ def test_sessions_that_go_within_a_week_are_counted_with_the_line_that_keeps_the
         done = run_ccmove("doctor", state=state)
         listing = run_ccmove("list", state=state)
     assert done.exit == 0
-    note, where, line, verdict = done.out.splitlines()
+    note, where, line, _, verdict = done.out.splitlines()
     assert note == (
         f"Note: {NOTE} 3 sessions within a week; "
         "it keeps a session for 30 days after its last use."
