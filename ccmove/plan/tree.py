@@ -29,16 +29,16 @@ from ccmove.plan.model import (
 
 @dataclass(slots=True)
 class Node:
-    """One name: where its content is on disk now,
-    and the names below it that will differ.
+    """One name: where its content is on disk now, and the names below it that will
+    differ, as they are compared.
     """
 
     # None for what is not on disk: nothing at all, or what the run makes.
-    now: Path | None
+    now: Path | None = None
+    name: str = ""  # as it is spelled
     made: str = ""  # "directory" or "file"
     arrival: Arrival | None = None  # of a file that comes in an archive
-    # Each with its spelling.
-    below: dict[str, tuple[str, Node]] = field(default_factory=dict)
+    below: dict[str, Node] = field(default_factory=dict)
 
     @property
     def is_there(self) -> bool:
@@ -78,7 +78,7 @@ class Tree:
     def names(self, path: Path) -> list[str]:
         """What will be in a directory: what is there now, but for what differs then."""
         node = self._find(path)
-        names = [name for name, child in node.below.values() if child.is_there]
+        names = [child.name for child in node.below.values() if child.is_there]
         if node.now is not None:
             there = os.listdir(node.now)
             names += [name for name in there if self._key(name) not in node.below]
@@ -94,7 +94,7 @@ class Tree:
         """Plan a rename of what will be at `path` to a name that will be free."""
         self.operations.append(Rename(path, target, holds or self._holds(path)))
         node = self._find(path)
-        self._put(path, Node(None))
+        self._put(path, Node())
         self._put(target, node)
 
     def _holds(self, path: Path) -> Holds | FileHolds | Arrived:
@@ -126,22 +126,22 @@ class Tree:
                 yield prefix + name
 
     def make_directory(self, path: Path, mode: int) -> None:
-        self._put(path, Node(None, "directory"))
+        self.make_room(path)
         self.operations.append(Mkdir(path, mode))
 
     def add_file(self, path: Path) -> None:
-        self._put(path, Node(None, "file"))
+        self._put(path, Node(made="file"))
 
     def make_room(self, directory: Path) -> None:
         """For what arrives; whatever is there by then does not count."""
-        self._put(directory, Node(None, "directory"))
+        self._put(directory, Node(made="directory"))
 
     def arrive(self, path: Path, arrival: Arrival) -> None:
         """A file that is there once its archive was read, with its directories."""
         for parent in reversed(path.parents):
             if not self.has(parent):
                 self.make_room(parent)
-        self._put(path, Node(None, "file", arrival=arrival))
+        self._put(path, Node(made="file", arrival=arrival))
 
     def _find(self, path: Path) -> Node:
         node = self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
@@ -150,24 +150,26 @@ class Tree:
         return node
 
     def _put(self, path: Path, new: Node) -> None:
+        new.name = path.name
         node = self._find(Path(path.anchor))
         for part in path.parts[1:-1]:
-            child = (part, self._child(node, part))
-            _, node = node.below.setdefault(self._key(part), child)
-        node.below[self._key(path.name)] = (path.name, new)
+            child = self._child(node, part)
+            node = node.below.setdefault(self._key(part), child)
+        node.below[self._key(path.name)] = new
 
     def _child(self, node: Node, name: str) -> Node:
-        if self._key(name) in node.below:
-            return node.below[self._key(name)][1]
+        key = self._key(name)
+        if key in node.below:
+            return node.below[key]
         if node.now is None or not is_there(node.now / name):
-            return Node(None)
-        return Node(node.now / name)
+            return Node(name=name)
+        return Node(node.now / name, name)
 
     def _key(self, name: str) -> str:
         return normalize("NFD", name).lower() if self._ignores_case else name
 
 
-def _arrivals(node: Node, name: str = "") -> Iterator[Arrival]:
+def _arrivals(node: Node, prefix: str = "") -> Iterator[Arrival]:
     """Every file at or below a node that comes in an archive, by its name there.
 
     Where something else is as well nothing counts as come.
@@ -175,9 +177,9 @@ def _arrivals(node: Node, name: str = "") -> Iterator[Arrival]:
     if node.now is not None:
         return
     if node.arrival is not None:
-        yield replace(node.arrival, name=name)
-    for spelled, child in node.below.values():
-        yield from _arrivals(child, f"{name}/{spelled}" if name else spelled)
+        yield replace(node.arrival, name=prefix.removesuffix("/"))
+    for child in node.below.values():
+        yield from _arrivals(child, f"{prefix}{child.name}/")
 
 
 def moved_by(operations: Iterable[object]) -> dict[Path, Path]:
