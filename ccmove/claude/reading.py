@@ -147,6 +147,14 @@ def open_regular(path: Path) -> BinaryIO | None:
     return open(fd, "rb")
 
 
+def open_again(path: Path) -> BinaryIO:
+    """A file to read that was there; StaleLookError when it is gone."""
+    file = open_regular(path)
+    if file is None:
+        raise StaleLookError(f"{path} is gone", again("try again"))
+    return file
+
+
 def names_in(path: Path) -> list[str]:
     """The names in a directory of the state; none when there is no such directory."""
     try:

@@ -12,11 +12,8 @@ from collections.abc import Iterator
 from enum import Enum
 from itertools import count
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO
 
-from ccmove.claude.reading import open_regular
-from ccmove.errors import StaleLookError
-from ccmove.hints import again
+from ccmove.claude.reading import open_again
 from ccmove.rewrite.windows import is_windows
 from ccmove.system import NOT_IN_NAMES
 
@@ -78,7 +75,7 @@ def _lead_to_one(link: Path, other: Path) -> bool:
 
 def _begin_alike(path: Path, other: Path, size: int) -> bool:
     """Whether the first `size` bytes of two files are the same."""
-    with _opened(path) as one, _opened(other) as two:
+    with open_again(path) as one, open_again(other) as two:
         left = size
         while left:
             block = one.read(min(_BLOCK, left))
@@ -86,13 +83,6 @@ def _begin_alike(path: Path, other: Path, size: int) -> bool:
                 return False
             left -= len(block)
     return True
-
-
-def _opened(path: Path) -> BinaryIO:
-    file = open_regular(path)
-    if file is None:
-        raise StaleLookError(f"{path} is gone", again("try again"))
-    return file
 
 
 def last_part(path: str) -> str:

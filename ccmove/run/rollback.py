@@ -229,12 +229,12 @@ class Rollback:
                 return []
             self._stage_history(operations)
             written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
-            first = sum(op.is_locked for op in written)
-            for number in reversed(range(first, len(operations))):
+            locked = sum(op.is_locked for op in written)  # the first of them
+            for number in reversed(range(locked, len(operations))):
                 self._undo(operations[number])
                 self._record(record, number)
             with held(locks, waiting):
-                for number in reversed(range(first)):
+                for number in reversed(range(locked)):
                     self._undo(operations[number])
                     self._record(record, number)
         if self.gone:
@@ -303,10 +303,10 @@ class Rollback:
         return path if is_at_old else target
 
     def _is_back(self, rename: Rename) -> bool:
-        """Whether something that was renamed, and the place where it came to, has
-        nothing to do with us any more: it is in its old place.
+        """Whether what was renamed is in its old place again, so that what is at the
+        new one by now is somebody else's.
 
-        Someone has brought it there, or a recovery that was killed then.
+        Someone has brought it back, or a recovery that was killed then.
         """
         path = rename.path
         target = rename.target
@@ -466,23 +466,22 @@ class Rollback:
     ) -> None:
         """The old name was used again since: everything goes back beside what is there.
 
-        A later file makes way under another name, with the same ending: what it was
-        read for it is still read for. Two transcripts of one session both stay where
+        A later file makes way under another name, with the same ending, so that it is
+        still read for what it was. Two transcripts of one session both stay where
         they are, since the client goes by that name. `last` are the names by which the
         directory is known: as long as one of them is in the new place, a recovery that
         is killed here goes on the next time.
         """
         if is_directory(target) and is_directory(path):
             self._merge_directory_back(target, path, last)
-        elif path.suffix == ".jsonl":
-            what = f"the earlier one is {target}"
-            self.stayed.append(f"{path} was made again meanwhile; {what}")
-        else:
+            return
+        other = f"the earlier one is {target}"
+        if path.suffix != ".jsonl":
             later = _name_of_later(path)
             disk.rename_new(path, later)
             disk.rename_new(target, path)
-            what = f"the later one is {later}"
-            self.stayed.append(f"{path} was made again meanwhile; {what}")
+            other = f"the later one is {later}"
+        self.stayed.append(f"{path} was made again meanwhile; {other}")
 
     def _merge_directory_back(self, target: Path, path: Path, last: Set[str]) -> None:
         names = names_in(target)

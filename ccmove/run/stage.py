@@ -21,12 +21,11 @@ from ccmove.claude.reading import (
     handed_over,
     hashed,
     is_there,
-    open_regular,
+    open_again,
     reader,
     sha256_of,
 )
 from ccmove.errors import CcmoveError, StaleLookError
-from ccmove.hints import again
 from ccmove.plan.model import MovedNote, Write, WriteHistory
 from ccmove.rewrite import history
 from ccmove.run import disk
@@ -139,11 +138,11 @@ class StagedHistory:
 
     def _opened_now(self) -> BinaryIO:
         """The history as it is; one that is made has nothing in it yet."""
-        return io.BytesIO() if self.write.is_made else _opened(self.write.path)
+        return io.BytesIO() if self.write.is_made else open_again(self.write.path)
 
     def _read_back(self, written: Iterator[bytes]) -> None:
         for first in written:  # by then the file is there
-            with _opened(self.path) as file:
+            with open_again(self.path) as file:
                 for piece in chain([first], written):
                     self._checked += len(piece) if file.read(len(piece)) == piece else 0
                     self._after.update(piece)
@@ -157,7 +156,7 @@ class StagedHistory:
             if is_there(write.path):
                 raise keeps_changing(write.path)
             return False
-        with _opened(write.path) as file:
+        with open_again(write.path) as file:
             facts = os.fstat(file.fileno())
             now = Fingerprint.of(facts)
             if now == self._seen:
@@ -223,10 +222,3 @@ def save_note(number: int, note: MovedNote, files: Path) -> SavedNote:
 
 def keeps_changing(path: Path) -> StaleLookError:
     return StaleLookError(f"{path} keeps changing", "exit Claude Code, then try again")
-
-
-def _opened(path: Path) -> BinaryIO:
-    file = open_regular(path)
-    if file is None:
-        raise StaleLookError(f"{path} is gone", again("try again"))
-    return file

@@ -353,8 +353,8 @@ class Undoing:
 
     def _brought_its_index(self, portion: PortionBack) -> bool:
         """Whether the index at NEW is the very file that OLD had."""
-        start = self._brought.get(portion.source / INDEX)
-        return start == portion.target / INDEX or portion.move.kind == "rename"
+        start = ends_of(portion.source / INDEX, self._brought)
+        return start == portion.target / INDEX
 
     def _owns_index(self, portion: PortionBack) -> bool:
         """Whether the run brought or made the index at NEW."""
