@@ -190,15 +190,9 @@ def carry_out(
     if options.dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        preview = preview_of(plan, layout)
-        mentioned = _mentions(layout, plan, before, plan)
+        preview = _preview(layout, plan, before, ahead=plan)
         _, apply = in_words(ask(replace(options, dry_run=False)))
-        preview = replace(
-            preview,
-            warnings=before.running.warnings + preview.warnings,
-            left_alone=preview.left_alone + mentioned,
-            apply=apply,
-        )
+        preview = replace(preview, apply=apply)
         return if_refused(preview, before.running.refusal)
     done = run_plan(
         layout, make_plan, make_report, full=options.hash, progress=progress
@@ -230,21 +224,31 @@ def if_refused(
     )
 
 
+def _preview(
+    layout: Layout, plan: Plan, before: Before, ahead: Plan | None = None
+) -> Result:
+    """With what was known before, and what names an old path."""
+    preview = preview_of(plan, layout)
+    mentioned = _mentions(layout, plan, before, ahead)
+    return replace(
+        preview,
+        warnings=before.running.warnings + preview.warnings,
+        left_alone=preview.left_alone + mentioned,
+    )
+
+
 def _done(layout: Layout, outcome: Outcome, before: Before) -> Result:
-    preview = preview_of(outcome.plan, layout)
-    mentioned = _mentions(layout, outcome.plan, before)
+    preview = _preview(layout, outcome.plan, before)
     return replace(
         preview,
         status="undone" if preview.is_undo else "moved",
         backup=outcome.identifier,
-        warnings=before.running.warnings + preview.warnings,
-        left_alone=preview.left_alone + mentioned,
         rolled_back=before.rolled_back or outcome.rolled_back,
     )
 
 
 def _mentions(
-    layout: Layout, plan: Plan, before: Before, ahead: Plan | None = None
+    layout: Layout, plan: Plan, before: Before, ahead: Plan | None
 ) -> tuple[Leftover, ...]:
     """What names an old path after a move; a search that fails is no reason to fail."""
     if plan.kind != "move":

@@ -133,11 +133,11 @@ def _in_list(pair: Pair, error: NoMove) -> NoMove:
     return type(error)(message, "correct that line", *error.hints, details=details)
 
 
-def _with_paths(options: MoveOptions, old: str, new: str, text: str) -> Hint | None:
-    """The same move of other paths; those of a list are in its file."""
+def _with_paths(options: MoveOptions, text: str, *paths: str) -> Hint | None:
+    """The same move of other paths, or of one; those of a list are in its file."""
     if options.from_file is not None:
         return None
-    return ask(replace(options, arguments=(old, new)), text)
+    return ask(replace(options, arguments=paths), text)
 
 
 def _check_shape(pair: Pair, options: MoveOptions) -> None:
@@ -168,9 +168,9 @@ def _check_folder(
         swapped = None
         if not _has_data(layout, pair.old, pair.typed_old):
             hint = WHAT_IS_KNOWN
-            if _is_known(layout, pair.new):
+            if _has_data(layout, pair.new):
                 text = "if the two are swapped"
-                swapped = _with_paths(options, pair.new, pair.old, text)
+                swapped = _with_paths(options, text, pair.new, pair.old)
         raise RefusedError(f"there is no folder {pair.old} to rename", swapped, hint)
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         raise RefusedError(
@@ -190,7 +190,7 @@ def _check_folder(
         raise RefusedError(
             f"{pair.typed_old} is a symbolic link to {pair.old}",
             to_type("mv", pair.typed_old, pair.new, text="to rename the link alone"),
-            _with_paths(options, pair.old, pair.new, "to rename the real folder"),
+            _with_paths(options, "to rename the real folder", pair.old, pair.new),
         )
 
 
@@ -201,7 +201,7 @@ def _into_folder(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | Non
         return None
     if os.path.lexists(f"{pair.new}/.git") or _is_known(layout, pair.new):
         return None
-    return _with_paths(options, pair.typed_old, inside, "to move it into that folder")
+    return _with_paths(options, "to move it into that folder", pair.typed_old, inside)
 
 
 def _check_existence(
@@ -227,9 +227,8 @@ def _refuse_other_case(pair: Pair, options: MoveOptions) -> None:
     Windows.
     """
     if os.path.realpath(pair.new) == pair.old:
-        with_folder = replace(options, move_folder=True)
-        hint = ask(with_folder, "to rename the folder")
-        raise RefusedError(f"the folder is still called {pair.old}", hint)
+        what = f"the folder is still called {pair.old}"
+        raise RefusedError(what, _with_folder(options))
 
 
 def _not_renamed(
@@ -243,12 +242,12 @@ def _not_renamed(
     hints: list[Hint | str | None]
     if has_old and has_new:
         what = f"{old} still exists"
-        hints = [_with_one(options, new, "to find what was renamed to it")]
+        hints = [_with_paths(options, "to find what was renamed to it", new)]
     elif has_old:
         what = f"{old} still exists, and {new} does not exist"
         hints = []
         if _has_data(layout, new):
-            hints.append(_with_paths(options, new, old, "if the two are swapped"))
+            hints.append(_with_paths(options, "if the two are swapped", new, old))
     else:
         hints = [_meant_new(layout, pair, options)]
     if not _has_data(layout, old, pair.typed_old):
@@ -258,7 +257,7 @@ def _not_renamed(
         hints.append(_into_itself(pair) or _with_folder(options))
     else:
         if not any(hints):
-            hints = [_with_one(options, old, "to find where it is now")]
+            hints = [_with_paths(options, "to find where it is now", old)]
         unchecked = replace(options, skip_path_check=True)
         hints.append(ask(unchecked, "if both paths are right all the same"))
     return RefusedError(what, *hints)
@@ -272,13 +271,6 @@ def _into_itself(pair: Pair) -> str | None:
     if tail_below(pair.new, pair.old) is None:
         return None
     return "a folder can't be moved into itself: rename it by hand, in two steps"
-
-
-def _with_one(options: MoveOptions, path: str, text: str) -> Hint | None:
-    """What finds the other path, by evidence."""
-    if options.from_file is not None:
-        return None
-    return ask(replace(options, arguments=(path,)), text)
 
 
 def _has_data(layout: Layout, *paths: str) -> bool:
@@ -308,7 +300,7 @@ def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
         folder = _almost_called(pair.new, folders)
     if folder is None:
         return None
-    return _with_paths(options, pair.typed_old, folder, text)
+    return _with_paths(options, text, pair.typed_old, folder)
 
 
 def _almost_called(path: str, folders: list[str]) -> str | None:
@@ -345,7 +337,7 @@ def _check_habit(pair: Pair, options: MoveOptions) -> None:
         raise RefusedError(
             f"{pair.new} is not a repository, but {inside} is: mv probably moved the "
             "project there",
-            _with_paths(options, pair.typed_old, inside, "if so"),
+            _with_paths(options, "if so", pair.typed_old, inside),
             ask(unchecked, f"if it is really {pair.new}"),
         )
 
@@ -432,7 +424,7 @@ def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:
     near = nearest_paths(old, known)
     if near and not folder_exists(near[0]):
         nearest = near[0]
-        hint = _with_paths(options, nearest, pair.new, "did you mean")
+        hint = _with_paths(options, "did you mean", nearest, pair.new)
     elif new in known:
         what += f"; it already has data for {new}"
         near.clear()
