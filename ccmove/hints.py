@@ -45,6 +45,10 @@ class Asked:
             words.append("--")
         return [*words, *self.arguments]
 
+    def to_line(self) -> str:
+        """The whole command, as it has to be typed."""
+        return command_line(["ccmove", *self.to_argv()])
+
     def with_argument(self, typed: str, right: str) -> Self:
         arguments = [right if word == typed else word for word in self.arguments]
         return replace(self, arguments=tuple(arguments))

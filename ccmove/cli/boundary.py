@@ -15,9 +15,9 @@ from typing import TextIO
 import click
 
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.commands.failures import as_ours
+from ccmove.commands.failures import as_ours, with_error
 from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
-from ccmove.hints import Asked, Hint, in_words, to_type
+from ccmove.hints import Asked, to_type
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
 from ccmove.report.result import Result
@@ -106,24 +106,12 @@ class Call:
 
     def failed(self, error: CcmoveError) -> Result:
         """The result of a run that ended with this error."""
-        config_dir = self.printer.config_dir
-        hints = error.hints or (self._usual_hint(error),)
-        return Result(
-            error.status,
-            str(self.layout.config_dir) if self.layout else None,
-            tuple(self.moves),
-            error=error.message,
-            hints=tuple(in_words(hint, self.asked, config_dir) for hint in hints),
-            details=error.details,
-            exit_code=error.exit_code,
-            rolled_back=error.rolled_back,
-        )
-
-    def _usual_hint(self, error: CcmoveError) -> Hint:
-        """What is said of such an error; of a wrong line the help of its command."""
-        if isinstance(error, UsageError) and self.asked is not None:
-            return to_type("ccmove", self.asked.command, "--help")
-        return error.usual
+        directory = None
+        if self.layout is not None:
+            directory = str(self.layout.config_dir)
+        moves = tuple(self.moves)
+        result = Result(error.status, directory, moves, rolled_back=error.rolled_back)
+        return with_error(result, error, self.asked, self.printer.config_dir)
 
 
 def end_to_end(app: click.Group, argv: list[str]) -> int:

@@ -27,6 +27,7 @@ PROMPTS = (
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
 TURNS = 100  # of each session
+YOURS = "ccmove --dry-run OLD NEW"
 STEPS = {  # each command, and what it shows
     "mv ~/code/cafe-menu ~/code/bistro-menu": (
         "Rename the folder: now Claude Code has no session to resume there, no "
@@ -64,11 +65,11 @@ def demo_command(call: Call, _: Asked) -> Answer:
 def play(printer: Printer) -> None:
     """The whole cycle, each step checked on disk."""
     where = "On sample data in a temporary directory; your own home is not looked at."
-    printer.say([("title", "ccmove demo")], [("", where)])
+    printer.say([("title", "ccmove demo")], [where])
     with sample_home() as home:
         originals, texts = transcripts(home), documents(home)
         for number, (command, meaning) in enumerate(STEPS.items(), 1):
-            printer.say([], [("reverse", f" {number} "), ("", f" {meaning}")], [])
+            printer.say([], [("reverse", f" {number} "), f" {meaning}"], [])
             type_command(command, printer)
             if transcripts(home) != originals:
                 what = f"the demo failed at: {command}; a transcript has changed"
@@ -80,12 +81,12 @@ def play(printer: Printer) -> None:
         if documents(home) != texts:
             raise CcmoveError("the demo failed: the original bytes are not back")
         say_checked(printer, "config file and history: the original bytes")
-    turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-    printer.say([], [("good", "The temporary directory has been removed.")], turn)
+    removed = ("good", "The temporary directory has been removed.")
+    printer.say([], [removed], ["Your turn: ", ("command", YOURS)])
 
 
 def say_checked(printer: Printer, fact: str) -> None:
-    printer.say([("good", "checked: "), ("", fact)])
+    printer.say([("good", "checked: "), fact])
 
 
 def type_command(command: str, printer: Printer) -> None:

@@ -18,7 +18,7 @@ from ccmove.commands.move import move
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.commands.paths import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError
-from ccmove.hints import Asked, ask, in_one_line, in_words
+from ccmove.hints import Asked, ask, in_one_line
 from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
@@ -33,7 +33,6 @@ from ccmove.text import plural, printable
 
 Choices = list[tuple[Finding, str]]  # each with its new path
 LEAVE, SKIP_REST, QUIT, HELP = "n", "s", "q", "?"
-LETTERS = {LEAVE: LEAVE, SKIP_REST: SKIP_REST, QUIT: QUIT, HELP: HELP}
 ANSWERS = (
     "a number or y: that folder; a path: it is there; n: leave it; s: skip the rest, "
     "then apply what was answered; q: quit, nothing is applied"
@@ -82,8 +81,8 @@ def _check_words(asked: DoctorOptions) -> None:
 
 def _findings(examination: Examination, asked: DoctorOptions) -> Answer:
     """With the command that asks about each."""
-    _, with_fix = in_words(ask(replace(asked, fix=True, quiet=False, verbose=False)))
-    show = partial(show_examination, examination, fix=with_fix)
+    with_fix = replace(asked, fix=True, quiet=False, verbose=False)
+    show = partial(show_examination, examination, fix=with_fix.to_line())
     return Answer(show, examination.exit_code)
 
 
@@ -192,7 +191,7 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
             choices.append((finding, answer))
     if not choices:
         return []
-    screen.lines([("", f"  {lost.subject} -> {new}")] for lost, new in choices)
+    screen.lines([f"  {lost.subject} -> {new}"] for lost, new in choices)
     question = f"Apply {plural(len(choices), 'move')}?"
     return choices if confirm(question, default=True) else []
 
@@ -202,7 +201,7 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
     question = f"{number}{finding.subject} is gone: {most}. Where is it now?"
     screen.lines([[("bold", question)]])
-    answers = dict(LETTERS)
+    answers = {letter: letter for letter in (LEAVE, SKIP_REST, QUIT, HELP)}
     for choice, candidate in enumerate(finding.candidates, 1):
         lines = candidate_lines(candidate, f"  {choice}  ")
         screen.lines(lines)

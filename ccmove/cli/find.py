@@ -100,7 +100,7 @@ def _choose(
     first = best[0]
     screen = call.printer.on_stderr()
     if len(best) == 1 and _is_accepted(first, asked):
-        screen.say([("", f"Found {first.other(new)} ({first.why})")])
+        screen.say([f"Found {first.other(new)} ({first.why})"])
         return first
     if call.printer.as_json or not _has_terminal():
         (typed,) = asked.arguments
@@ -145,7 +145,7 @@ def _ask(matches: list[Match], new: str | None, screen: Printer) -> Match:
         screen.lines([[("bold", question)]])
         for number, match in enumerate(matches, 1):
             about = f"{match.other(new)} ({match.kept}; {match.why})"
-            screen.lines([[("", f"  {number}  "), ("", about)]])
+            screen.lines([[f"  {number}  ", about]])
         number = _ask_number(len(matches))
     if number == 0:
         raise RefusedError("nothing was changed", MISSING)

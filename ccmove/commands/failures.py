@@ -1,15 +1,18 @@
-"""Any error as one of ours, which says what, where and what to type."""
+"""Any error as one of ours, or as a result: what is wrong, where, and what to type."""
 
 import os
+from dataclasses import replace
 
 from ccmove.claude.layout import Layout
 from ccmove.errors import (
     CcmoveError,
     InterruptedRunError,
     UnfinishedRunError,
+    UsageError,
     system_error,
 )
-from ccmove.hints import again
+from ccmove.hints import Asked, Hint, again, in_words, to_type
+from ccmove.report.result import Result
 from ccmove.run.journal import was_interrupted
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
@@ -35,6 +38,31 @@ def as_ours(error: BaseException, layout: Layout | None) -> CcmoveError:
         f"please report it: {_where_to_report()}",
         again(f"with what this prints when {DEBUG}=1 is set"),
     )
+
+
+def with_error(
+    result: Result,
+    error: CcmoveError,
+    asked: Asked | None = None,
+    config_dir: str | None = None,
+) -> Result:
+    """The result of a run that ended with this error, and what to do next."""
+    hints = error.hints or (_usual_hint(error, asked),)
+    return replace(
+        result,
+        status=error.status,
+        exit_code=error.exit_code,
+        error=error.message,
+        hints=tuple(in_words(hint, asked, config_dir) for hint in hints),
+        details=error.details,
+    )
+
+
+def _usual_hint(error: CcmoveError, asked: Asked | None) -> Hint:
+    """What is said of such an error; of a wrong line the help of its command."""
+    if isinstance(error, UsageError) and asked is not None:
+        return to_type("ccmove", asked.command, "--help")
+    return error.usual
 
 
 def _where_to_report() -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.commands import paths
+from ccmove.commands.failures import with_error
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.commands.paths import Pair, Running, resolve_pair
 from ccmove.errors import (
@@ -18,7 +19,7 @@ from ccmove.errors import (
     UsageError,
     describe,
 )
-from ccmove.hints import Asked, ask, in_words, to_type
+from ccmove.hints import Asked, ask, to_type
 from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import plan_move
@@ -191,8 +192,8 @@ def carry_out(
         plan = make_plan()
         preflight(layout, plan)
         preview = _preview(layout, plan, before, ahead=plan)
-        _, apply = in_words(ask(replace(options, dry_run=False)))
-        preview = replace(preview, apply=apply)
+        to_apply = replace(options, dry_run=False)
+        preview = replace(preview, apply=to_apply.to_line())
         return if_refused(preview, before.running.refusal)
     done = run_plan(
         layout, make_plan, make_report, full=options.hash, progress=progress
@@ -200,7 +201,7 @@ def carry_out(
     if done.identifier is None:
         return _done(layout, done, before)
     result = results[-1]
-    unrepaired = tuple(_repair_worktrees(layout, done.plan))
+    unrepaired = tuple(_repair_worktrees(layout, result))
     if unrepaired:
         result = replace(result, left_alone=result.left_alone + unrepaired)
         with contextlib.suppress(OSError, CcmoveError):  # the run itself is done
@@ -212,16 +213,7 @@ def if_refused(
     preview: Result, refusal: RefusedError | None, asked: Asked | None = None
 ) -> Result:
     """The plan of a run that would be refused, and why; `asked` is that run."""
-    if refusal is None:
-        return preview
-    return replace(
-        preview,
-        status=refusal.status,
-        exit_code=refusal.exit_code,
-        error=refusal.message,
-        hints=tuple(in_words(hint, asked) for hint in refusal.hints),
-        details=refusal.details,
-    )
+    return preview if refusal is None else with_error(preview, refusal, asked)
 
 
 def _preview(
@@ -267,12 +259,13 @@ def _report(result: Result) -> bytes:
     return to_text(to_json(result)).encode()
 
 
-def _repair_worktrees(layout: Layout, plan: Plan) -> Iterator[Leftover]:
+def _repair_worktrees(layout: Layout, result: Result) -> Iterator[Leftover]:
     """Let git repair the worktrees of each folder that was renamed; what it can't is
     still to do.
     """
-    folders = tuple((str(old), str(new)) for old, new in plan.folders)
-    projects = [project.new_path for project in plan.projects]
-    for hint in git.repair(PathMap(folders), projects):
+    paths = PathMap(result.folders)
+    projects = [project.new_path for project in result.projects]
+    for hint in git.repair(paths, projects):
         _, _, repository, *_ = hint.command
-        yield leftover(LeftAlone(repository, hint.text, hint.command), layout)
+        row = LeftAlone(repository, hint.text, hint.command)
+        yield leftover(row, layout)

@@ -11,7 +11,6 @@ from ccmove.claude.state import State
 from ccmove.commands.options import PackOptions
 from ccmove.commands.paths import resolve_path, unknown
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
-from ccmove.hints import ask, in_words
 from ccmove.rewrite.pathmap import PathMap, is_root
 from ccmove.run.transaction import Progress
 from ccmove.transfer.gather import Packing, Wanted, gather
@@ -36,8 +35,7 @@ def pack(
     packed = summary_of(packing, layout, path)
     if options.dry_run:
         to_apply = with_file(replace(options, dry_run=False))
-        _, command = in_words(ask(to_apply))
-        return replace(packed, status="planned", apply=command)
+        return replace(packed, status="planned", apply=to_apply.to_line())
     tick = partial(progress, "packing")
     pieces = archive_of(packing, suffix, tick)
     if target is None:

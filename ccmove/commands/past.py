@@ -13,7 +13,7 @@ from ccmove.errors import (
     UnfinishedRunError,
     UsageError,
 )
-from ccmove.hints import ask, in_words, to_type
+from ccmove.hints import to_type
 from ccmove.inspect.survey import measured
 from ccmove.report.json import from_text
 from ccmove.report.result import BackupRow, Backups, Result
@@ -166,8 +166,7 @@ def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
     for row in rows:
         why.setdefault(row.id, SET_ASIDE)
     to_apply = replace(options, dry_run=False)
-    _, command = in_words(ask(to_apply))
-    return Backups(tuple(rows), why, options.dry_run, command)
+    return Backups(tuple(rows), why, options.dry_run, to_apply.to_line())
 
 
 def seconds(text: str) -> float:

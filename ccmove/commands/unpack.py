@@ -14,7 +14,7 @@ from ccmove.claude.live import running_sessions
 from ccmove.commands.move import if_refused
 from ccmove.commands.options import UnpackOptions
 from ccmove.errors import CcmoveError, RefusedError, UsageError
-from ccmove.hints import again, ask, in_words, to_type
+from ccmove.hints import again, ask, to_type
 from ccmove.plan.model import Plan, Undertaking
 from ccmove.report.json import to_json, to_text
 from ccmove.report.result import Result, preview_of
@@ -91,8 +91,7 @@ def _preview(
     if not plan.operations:
         return replace(preview, status="nothing")
     real = replace(options, dry_run=False)
-    _, apply = in_words(ask(real))
-    return if_refused(replace(preview, apply=apply), refusal, real)
+    return if_refused(replace(preview, apply=real.to_line()), refusal, real)
 
 
 def _do(

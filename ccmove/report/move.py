@@ -107,11 +107,11 @@ def _heading(result: Result, is_planned: bool, most: int | None) -> Iterator[Lin
     for old, new in result.moves[:most]:
         yield [("title", f"{verb}  "), old]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
-    yield from _more(result.moves, most)
+    yield from more(result.moves, most)
     yield []
 
 
-def _more(rows: Sized, most: int | None) -> Iterator[Line]:
+def more(rows: Sized, most: int | None) -> Iterator[Line]:
     """How many of these there are beyond the first ones."""
     if most is not None and len(rows) > most:
         yield [f"  and {len(rows) - most} more (-v)"]
@@ -197,7 +197,7 @@ def _each_project(result: Result) -> Iterator[Line]:
             total = size(project.size)
             amount = f"   {sessions} ({total})"
         yield [("bold", f"  {name:{width}}"), amount]
-    yield from _more(result.projects, MOST_PROJECTS)
+    yield from more(result.projects, MOST_PROJECTS)
 
 
 def _short_name(path: str, result: Result) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from ccmove.report.console import Line, Printer
 from ccmove.report.json import Record, to_json
-from ccmove.report.move import nothing_changed
+from ccmove.report.move import MOST_PROJECTS, more, nothing_changed
 from ccmove.report.result import Leftover, MovedProject, Moves, Result
 from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
 from ccmove.transfer.packed import Packed, PackedAmount
 
-MOST_PROJECTS = 10  # before -v
 SECRETS = "secrets of MCP servers; --with-secrets packs them, too"
 
 
@@ -37,18 +36,14 @@ def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
             f" ({size(packed.size)})",
         ]
     yield []
-    shown = packed.projects
-    if not printer.verbose:
-        shown = shown[:MOST_PROJECTS]
-    for project in shown:
+    most = None if printer.verbose else MOST_PROJECTS
+    for project in packed.projects[:most]:
         if len(packed.projects) > 1:
             yield [("bold", f"  {project.path}")]
             yield [f"    {_amount(project)}"]
         else:
             yield [f"  {_amount(project)}"]
-    hidden = len(packed.projects) - len(shown)
-    if hidden:
-        yield [f"  and {hidden} more (-v)"]
+    yield from more(packed.projects, most)
     yield from _left_out(packed)
     for warning in packed.warnings:
         yield []
