@@ -27,7 +27,8 @@ from ccmove.report.json import to_json, to_text
 from ccmove.report.result import Leftover, Moves, Result, leftover, preview_of
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.history import Tick
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, with_parents
+from ccmove.rewrite.windows import compared
 from ccmove.run.backups import all_backups, ledger_of, replace_report
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Outcome, Progress, run_plan
@@ -138,11 +139,12 @@ def _refuse_unknown(
         if has_data:
             return
         raise paths.nothing_known(layout, pairs[0], options)
-    data = _paths_of_data(plan)
-    olds = [old for old, _ in plan.moves]
-    for pair, old in zip(pairs, olds, strict=True):
-        is_known = paths.at_or_below(old, data)
-        if not is_known:
+    with_data: set[str] = set()
+    for path in _paths_of_data(plan):
+        with_data.update(with_parents(path))
+    moves = zip(pairs, plan.moves, strict=True)
+    for pair, (old, _) in moves:
+        if compared(old) not in with_data:
             raise paths.nothing_known(layout, pair, options)
 
 

@@ -5,7 +5,7 @@ and may they be moved?
 import contextlib
 import datetime
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
@@ -105,9 +105,11 @@ def _in_another_case(new: str, real: str) -> str:
 
 def check_pairs(layout: Layout, pairs: list[Pair], options: MoveOptions) -> None:
     """RefusedError for what can't be meant."""
-    olds = [pair.real[0] for pair in pairs]
-    for old in olds:
-        if olds.count(old) > 1:
+    olds = {pair.old for pair in pairs}
+    targets = {pair.new for pair in pairs}
+    numbers = Counter(pair.real[0] for pair in pairs)
+    for old, number in numbers.items():
+        if number > 1:
             raise UsageError(
                 f"{old} would be moved twice", "remove one of the two lines"
             )
@@ -115,9 +117,8 @@ def check_pairs(layout: Layout, pairs: list[Pair], options: MoveOptions) -> None
         try:
             _check_shape(pair, options)
             if options.move_folder:
-                _check_folder(layout, pair, {other.old for other in pairs}, options)
+                _check_folder(layout, pair, olds, options)
             elif not options.skip_path_check:
-                targets = {other.new for other in pairs}
                 _check_existence(layout, pair, targets, options)
                 _check_habit(pair, options)
         except RefusedError as error:
@@ -401,18 +402,18 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     the path as typed.
     """
     moves = [pair.real for pair in pairs]
-    as_typed = [pair.typed for pair in pairs]
-    if moves == as_typed:
-        return tuple(moves)
-    known = State(layout).known_paths()
-    for number, pair in enumerate(pairs):
-        old, _ = pair.real
-        old_as_typed, _ = pair.typed
-        if at_or_below(old, known):
-            continue
-        if at_or_below(old_as_typed, known):
-            moves[number] = pair.typed
+    if moves != [pair.typed for pair in pairs]:
+        known = State(layout).known_paths()
+        moves = [_known_move(pair, known) for pair in pairs]
     return tuple(moves)
+
+
+def _known_move(pair: Pair, known: set[str]) -> tuple[str, str]:
+    old, _ = pair.real
+    typed_old, _ = pair.typed
+    if at_or_below(old, known) or not at_or_below(typed_old, known):
+        return pair.real
+    return pair.typed
 
 
 def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:

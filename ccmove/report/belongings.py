@@ -50,58 +50,53 @@ def belongings_of(plan: Plan) -> Belongings:
             config = write
     if config is None:
         return Belongings(notes)
-    if plan.is_of_archive:
-        return _gained(plan, config, notes)
     return _with_config(plan, config, notes)
 
 
 def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
-    """What is in the entries of the config file that only one side has."""
+    """What the config file has on one side only: whole entries that are moved, and what
+    came in an archive, also to an entry that was there.
+    """
     here, there = _sides(plan, config)
     entries = members(here, "projects")
     entries_there = members(there, "projects")
-    servers = _changed(members(here, SERVERS), members(there, SERVERS))
-    links = set(_links(here)) - set(_links(there))
-    moved = [path for path in entries if path not in entries_there]
-    amounts = Counter(mcp_servers=len(servers))
-    for path in moved:
-        amounts.update(_amounts(entries[path]))
+    amounts = _beside_projects(here, there)
+    for path, entry in entries.items():
+        there_already = entries_there.get(path)
+        is_moved = there_already is None
+        if is_moved or plan.is_of_archive:
+            gain = _gain(entry, there_already)
+            amounts += gain  # what is less does not count
     others = 0
-    for path in _changed(entries, entries_there):
+    changed = _changed(entries, entries_there)
+    for path in changed:
         others += not _concerns(plan, path)
-    return Belongings(
-        notes=notes,
-        entries=len(moved),
-        github_links=len(links),
-        others=others,
-        **amounts,
-    )
+    return Belongings(notes=notes, others=others, **amounts)
 
 
-def _gained(plan: Plan, config: Write, notes: int) -> Belongings:
-    """What entries of the config file have on one side only: it came in an archive, or
-    goes out again.
-    """
-    less, more = _sides(plan, config)
-    before = members(less, "projects")
-    after = members(more, "projects")
-    gains = [_gain(entry, before.get(path)) for path, entry in after.items()]
-    total = sum(gains, Counter[str]())  # what is less does not count
-    return Belongings(notes=notes, **total)
+def _beside_projects(here: object, there: object) -> Counter[str]:
+    """What belongs to no project's entry: servers of the user, and links."""
+    servers = _changed(members(here, SERVERS), members(there, SERVERS))
+    links = set(_links(here))
+    links.difference_update(_links(there))
+    return Counter(mcp_servers=len(servers), github_links=len(links))
 
 
 def _sides(plan: Plan, config: Write) -> tuple[object, object]:
-    """What the config file holds before and after; for an undo the other way round."""
+    """What the config file holds where the projects are, and where they are not: a move
+    finds them there, an archive brings them, and an undo is the other way round.
+    """
     before = _values(config.before)
     after = _values(config.after)
-    return (after, before) if plan.kind == "undo" else (before, after)
+    is_undo = plan.kind == "undo"
+    return (before, after) if is_undo == plan.is_of_archive else (after, before)
 
 
-def _gain(entry: object, before: object) -> Counter[str]:
-    """How much more an entry has than before."""
+def _gain(entry: object, there_already: object) -> Counter[str]:
+    """How much more an entry has than one that is there already."""
     gain = Counter(_amounts(entry))
-    gain.subtract(_amounts(before))
-    gain["entries"] = int(entry != before)
+    gain.subtract(_amounts(there_already))
+    gain["entries"] = int(entry != there_already)
     return gain
 
 

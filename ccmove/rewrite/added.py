@@ -102,11 +102,9 @@ class Cut(NamedTuple):
     added: Added
     digest: bytes
 
-    def going(self, ends_it: bool) -> tuple[int, bytes]:
-        """Where what goes begins, and what that is; all after it goes, too, or not."""
-        line = self.added.line
-        ahead = self.added.ahead if ends_it else b""
-        return self.start - len(ahead), ahead + line
+    @property
+    def end(self) -> int:
+        return self.start + len(self.added.line)
 
 
 def without_added(kept: Scan, read: Read, size: int, stays: Stays) -> Scan:
@@ -114,16 +112,27 @@ def without_added(kept: Scan, read: Read, size: int, stays: Stays) -> Scan:
     added = _added_by(kept, stays)
     scan = Scan()
     cuts = list(_cuts(added, read, size, scan))
+    tail = _tail(cuts, scan.size)
     for cut in cuts:
-        _add(cut, cuts, scan)
+        line = cut.added.line
+        start = cut.start
+        if start >= tail:  # then a torn line is the last one again
+            ahead = cut.added.ahead
+            line = ahead + line
+            start -= len(ahead)
+        swap = Swap(line, b"")
+        scan.add(start, swap, cut.digest)
     return scan
 
 
-def _add(cut: Cut, cuts: list[Cut], scan: Scan) -> None:
-    is_last = _ends_it(cuts, cut.start, scan.size)
-    start, line = cut.going(is_last)
-    swap = Swap(line, b"")
-    scan.add(start, swap, cut.digest)
+def _tail(cuts: list[Cut], size: int) -> int:
+    """Where the lines begin that go, and after which nothing stays."""
+    tail = size
+    for cut in reversed(cuts):
+        if cut.end != tail:
+            break
+        tail = cut.start
+    return tail
 
 
 def _cuts(
@@ -158,12 +167,3 @@ def _added_by(kept: Scan, stays: Stays) -> dict[Key, list[Added]]:
         lines = added[key]
         lines.append(row)
     return added
-
-
-def _ends_it(cuts: list[Cut], start: int, size: int) -> bool:
-    """Whether all from here to the end goes: then a torn line is the last one again."""
-    end = start
-    for cut in cuts:
-        if cut.start >= start:
-            end += len(cut.added.line)
-    return end == size

@@ -40,10 +40,7 @@ def with_values(text: str, ours: Occurrences, others: Occurrences) -> str:
     """
     root = parse(text)
     splices = value_splices(root, others)
-    projects = root.members().get(PROJECTS)
-    if projects is None:
-        return make.apply(text, splices)
-    entries = projects.members()
+    entries = _entries(root)
     for path, entry in entries.items():
         moves = others
         if ours.covers(path):
@@ -54,10 +51,13 @@ def with_values(text: str, ours: Occurrences, others: Occurrences) -> str:
 
 def entries(text: str) -> dict[str, str]:
     """The JSON text of each project's entry, by its path."""
-    projects = parse(text).members().get(PROJECTS)
-    if projects is None:
-        return {}
-    return {path: node.raw for path, node in projects.members().items()}
+    nodes = _entries(parse(text))
+    return {path: node.raw for path, node in nodes.items()}
+
+
+def _entries(root: Node) -> dict[str, Node]:
+    projects = root.members().get(PROJECTS)
+    return {} if projects is None else projects.members()
 
 
 def with_entry(text: str, path: str, entry: str) -> str:

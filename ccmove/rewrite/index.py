@@ -28,11 +28,9 @@ def key_of(entry: Node) -> str:
 
 def rewritten(text: str, new_path: Mapper, names: NameMap) -> str:
     """The index with the path of its owner, and those of its entries, moved."""
-    text = with_owner(text, new_path)
-    mappers = {
-        "entries/[]/projectPath": new_path,
-        "entries/[]/fullPath": names.map,
-    }
+    mappers = dict.fromkeys(OWNERS, new_path)
+    mappers["entries/[]/projectPath"] = new_path
+    mappers["entries/[]/fullPath"] = names.map
     return at_pointers(text, mappers)
 
 

@@ -49,14 +49,23 @@ def work_with(state: StateBuilder, command: str, size: int) -> int:
         state.project(f"old/{number}", index=True, memory={"MEMORY.md": "a note"})
         (new / str(number)).mkdir()
     pair = (str(old), str(new))
+    rows = [f"{old}/{number}\t{new}/{number}\n" for number in range(size)]
+    listed = state.root / "moves.txt"
+    listed.write_text("".join(rows))
     if command == "undo":
         assert run_ccmove(*pair, state=state).exit == 0
-    words = {"preview": ("-n", *pair), "move": pair}
+    words = {
+        "preview": ("-n", *pair),
+        "preview of a list": ("-n", "--from-file", str(listed)),
+        "move": pair,
+    }
     return calls_of(state, *words.get(command, (command,)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["preview", "move", "undo", "list", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["preview", "preview of a list", "move", "undo", "list", "doctor"]
+)
 def test_one_more_project_costs_no_more_than_the_ones_before(
     tmp_path: Path, command: str
 ) -> None:
