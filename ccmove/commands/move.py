@@ -112,7 +112,8 @@ def move(
     def make_plan() -> Plan:
         ledger = ledger_of(layout, all_backups(layout))
         plan = plan_move(layout, request, ledger, reading(layout, progress))
-        _refuse_unknown(layout, pairs, plan, options)
+        for pair in _without_data(pairs, plan):
+            raise paths.nothing_known(layout, pair, options)
         return replace(plan, options=options.to_make_again())
 
     before = Before(running, rolled_back, request.on_disk)
@@ -130,22 +131,20 @@ def reading(layout: Layout, progress: Progress | None) -> Tick:
     return lambda done: progress("reading", done, size)
 
 
-def _refuse_unknown(
-    layout: Layout, pairs: list[Pair], plan: Plan, options: MoveOptions
-) -> None:
-    """NothingKnownError for an OLD for which Claude Code has no data."""
+def _without_data(pairs: list[Pair], plan: Plan) -> list[Pair]:
+    """Those for whose OLD Claude Code has no data."""
     if len(pairs) == 1:
         has_data = plan.projects or plan.writes or plan.history
-        if has_data:
-            return
-        raise paths.nothing_known(layout, pairs[0], options)
+        return [] if has_data else pairs
     with_data: set[str] = set()
     for path in _paths_of_data(plan):
         with_data.update(with_parents(path))
+    without: list[Pair] = []
     moves = zip(pairs, plan.moves, strict=True)
     for pair, (old, _) in moves:
         if compared(old) not in with_data:
-            raise paths.nothing_known(layout, pair, options)
+            without.append(pair)
+    return without
 
 
 def _paths_of_data(plan: Plan) -> set[str]:
