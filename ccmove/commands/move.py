@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ccmove.claude import git
@@ -136,15 +136,23 @@ def _without_data(pairs: list[Pair], plan: Plan) -> list[Pair]:
     if len(pairs) == 1:
         has_data = plan.projects or plan.writes or plan.history
         return [] if has_data else pairs
-    with_data: set[str] = set()
-    for path in _paths_of_data(plan):
-        with_data.update(with_parents(path))
+    data = _paths_of_data(plan)
+    with_data = _at_or_above(data)
     without: list[Pair] = []
     moves = zip(pairs, plan.moves, strict=True)
     for pair, (old, _) in moves:
-        if compared(old) not in with_data:
+        is_known = compared(old) in with_data
+        if not is_known:
             without.append(pair)
     return without
+
+
+def _at_or_above(paths: Iterable[str]) -> set[str]:
+    """These paths and all that they are in, as they are compared."""
+    above: set[str] = set()
+    for path in paths:
+        above.update(with_parents(path))
+    return above
 
 
 def _paths_of_data(plan: Plan) -> set[str]:
