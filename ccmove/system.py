@@ -93,19 +93,19 @@ def full_fsync(fd: int) -> bool:
     return True
 
 
-def is_link(found: os.stat_result) -> bool:
+def is_link(status: os.stat_result) -> bool:
     """Whether it stands for something elsewhere:
     a symbolic link, or a junction of Windows.
     """
-    tag: int = getattr(found, "st_reparse_tag", 0)
-    return stat.S_ISLNK(found.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
+    tag: int = getattr(status, "st_reparse_tag", 0)
+    return stat.S_ISLNK(status.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
 
 
-def is_foreign(found: os.stat_result) -> bool:
+def is_foreign(status: os.stat_result) -> bool:
     """Whether it is another user's; Windows has access lists instead,
     which the system checks.
     """
-    return not WINDOWS and found.st_uid != os.geteuid()
+    return not WINDOWS and status.st_uid != os.geteuid()
 
 
 def mount_of(directory: Path) -> str:

@@ -287,7 +287,7 @@ def _names(examination: Examination, subjects: tuple[str, ...]) -> set[str]:
     the projects' directories; without subjects, of everything.
     """
     survey = examination.survey
-    sessions = survey.places_of_sessions
+    sessions = survey.directories_of_sessions
     known = {*survey.by_path, *survey.directories, *sessions}
     for finding in examination.findings:
         known.add(finding.subject)

@@ -167,7 +167,7 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
     One that was inside another is there by the same relative name: by its own move only
     where the other's move does not bring it.
     """
-    finder = Finder(survey, named=new)
+    finder = Finder(survey, named_folder=new)
     sessions = 0
     if new in survey.by_path:
         sessions = survey.by_path[new].sessions

@@ -95,10 +95,10 @@ def move(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
             to_type("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
         )
-    named: list[str] = []
+    folders: list[str] = []
     for pair in pairs:
-        named += (*pair.real, *pair.typed)
-    running = paths.refuse_live(layout, named, options)
+        folders += (*pair.real, *pair.typed)
+    running = paths.refuse_live(layout, folders, options)
     request = Request(
         paths.known_moves(layout, pairs),
         folders=tuple((pair.old, pair.new) for pair in pairs),

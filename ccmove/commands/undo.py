@@ -67,10 +67,10 @@ def _undo(
     look = to_undo(layout, part)
     looks = iter([look])  # the first plan is made from this one
     manifest, _ = look
-    named: list[str] = []
+    folders: list[str] = []
     for move in manifest.moves:
-        named += move
-    running = refuse_live(layout, named, options)
+        folders += move
+    running = refuse_live(layout, folders, options)
     merge = options.merge
     tick = reading(layout, progress)
 

@@ -160,11 +160,11 @@ def _pairs(
     moves = _moves(layout, header, paths, options)
     pairs = []
     for path in paths:
-        place = moves.map(path)
-        if place is None:
-            place = path
-        _refuse_unplaceable(path, place, options)
-        pair = path, place
+        folder = moves.map(path)
+        if folder is None:
+            folder = path
+        _refuse_unplaceable(path, folder, options)
+        pair = path, folder
         pairs.append(pair)
     return tuple(pairs)
 
@@ -272,16 +272,16 @@ def _as_typed(new: str) -> str:
     return _real(new)
 
 
-def _refuse_unplaceable(path: str, place: str, options: UnpackOptions) -> None:
-    if os.path.isabs(place) and not is_root(place):
+def _refuse_unplaceable(path: str, folder: str, options: UnpackOptions) -> None:
+    if os.path.isabs(folder) and not is_root(folder):
         return
     hint = ask(_mapped(options, path, "TO"), "say where it goes")
     raise RefusedError(f"{path} can't be a folder here", hint)
 
 
-def _mapped(options: UnpackOptions, path: str, place: str) -> UnpackOptions:
+def _mapped(options: UnpackOptions, path: str, folder: str) -> UnpackOptions:
     """The same with a folder for this project, and without NEW."""
     start = f"{path}="
     others = [move for move in options.map if not move.startswith(start)]
     file, *_ = options.arguments
-    return replace(options, arguments=(file,), map=(*others, start + place))
+    return replace(options, arguments=(file,), map=(*others, start + folder))

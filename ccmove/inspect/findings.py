@@ -142,8 +142,8 @@ def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
     split: dict[str, set[str]] = {}  # sessions with different files -> where
     for finding in twice:
         if finding.what not in (SAME, BEGINNING):
-            places = survey.places_of_sessions[finding.subject]
-            split[finding.subject] = set(places)
+            directories = survey.directories_of_sessions[finding.subject]
+            split[finding.subject] = set(directories)
     finder = Finder(survey, roots)
     findings = [
         *of_ours,
@@ -192,19 +192,19 @@ def _of_projects(finder: Finder) -> Iterator[Finding]:
     parents = set(finder.parents)
     for path in finder.lost:
         if parents.isdisjoint(ancestors(path)):
-            yield _of_project(finder, path, _found_around(finder, path))
+            yield _of_project(finder, path, _lost_around(finder, path))
 
 
 def _of_project(finder: Finder, path: str, along: str | None) -> Finding:
     """Of one that is lost, and may move together with another."""
     project = finder.lost[path]
     candidates = finder.homes[path]
-    places = [candidate.path for candidate in candidates]
+    folders = [candidate.path for candidate in candidates]
     return Finding(
         _kind(finder.survey, project),
         path,
         described(project),
-        names=(*project.directories, *places),
+        names=(*project.directories, *folders),
         candidates=() if along else candidates,
         along=along,
     )
@@ -240,11 +240,11 @@ def _kind(survey: Survey, project: Project) -> str:
     return "moved-entries" if KEPT_ELSEWHERE in former.values() else "stale-entries"
 
 
-def _found_around(finder: Finder, path: str) -> str | None:
-    """The nearest lost project around this one for which there is a place, if this one
-    has none of its own.
+def _lost_around(finder: Finder, path: str) -> str | None:
+    """The nearest lost project around this one that has a candidate, if this one has
+    none of its own.
     """
-    if any(place.confidence != "possible" for place in finder.homes[path]):
+    if any(candidate.confidence != "possible" for candidate in finder.homes[path]):
         return None
     for folder in ancestors(os.path.dirname(path)):
         if finder.homes.get(folder):
@@ -495,7 +495,7 @@ def _wrong(index: Node, directory: Directory) -> Iterator[str]:
 
 
 def _twice_there(survey: Survey) -> Iterator[Finding]:
-    for session, names in survey.places_of_sessions.items():
+    for session, names in survey.directories_of_sessions.items():
         if len(names) > 1 and SESSION_ID.fullmatch(session):
             directories = [survey.directories[name] for name in names]
             yield from _twice(session, directories, survey.layout)

@@ -139,23 +139,23 @@ class Finder:
     """Looks for lost projects; with `roots=None` only where the state says that they
     are.
 
-    `named` is a folder of which somebody says that it is the new place of one of them.
+    `named_folder` is what somebody says that one of them is now.
     """
 
     def __init__(
         self,
         survey: Survey,
         roots: Iterable[str] | None = (),
-        named: str | None = None,
+        named_folder: str | None = None,
     ) -> None:
         self.survey = survey
         self.lost = dict(_lost(survey))
         self.roots: list[str] | None = None
-        self._named = named
+        self._named = named_folder
         self._identity = cache(identity)
         self._around = Surroundings()
-        if named is not None:
-            self._around.look_in(named, 0)
+        if named_folder is not None:
+            self._around.look_in(named_folder, 0)
         if roots is not None:
             self._look_around(roots)
         self._lost_in: dict[str, list[str]] = defaultdict(list)  # a folder's, and it
@@ -191,10 +191,10 @@ class Finder:
             is_inner = any(parent in around for parent in self.parents)
             if path in self.lost or is_inner:
                 continue
-            places = self.candidates(path)
-            if places and self._is_moved_whole(path, places[0]):
+            candidates = self.candidates(path)
+            if candidates and self._is_moved_whole(path, candidates[0]):
                 self.parents.append(path)
-                self.homes[path] = places
+                self.homes[path] = candidates
 
     def _with_several(self) -> list[str]:
         """The folders that are gone with several lost projects in them."""
@@ -205,8 +205,8 @@ class Finder:
             numbers.update(takewhile(near.__ne__, above))
         return sorted(folder for folder in numbers if numbers[folder] > 1)
 
-    def _is_moved_whole(self, path: str, place: Candidate) -> bool:
-        """A folder was moved whole if each lost project in it is at that place, or
+    def _is_moved_whole(self, path: str, candidate: Candidate) -> bool:
+        """A folder was moved whole if each lost project in it is in that folder, or
         nothing says where; then it is as sure as they are.
 
         Comes from a report: of a parent that was renamed each project was asked for.
@@ -217,11 +217,11 @@ class Finder:
             best = next(iter(self.homes[old]), None)
             if best is None or best.confidence == "possible":
                 is_proven = False
-            elif best.path != place.path + old[len(path) :]:
+            elif best.path != candidate.path + old[len(path) :]:
                 return False
             elif best.confidence != "certain":
                 is_proven = False
-        place.is_proven = is_proven
+        candidate.is_proven = is_proven
         return True
 
     @property
@@ -370,9 +370,9 @@ class Finder:
             return False
         if not there.remotes:
             return False
-        place, name = os.path.split(path)
-        other_place, other_name = os.path.split(folder)
-        if place != other_place:
+        parent, name = os.path.split(path)
+        other_parent, other_name = os.path.split(folder)
+        if parent != other_parent:
             return False
         if folder != self._named and not _are_similar(name, other_name):
             return False
@@ -383,10 +383,9 @@ class Finder:
         """Folders that Claude Code does not know; one that is named always counts."""
         folders = self._around.inside[near] - self._in_use
         named = self._named
-        if named is None or os.path.dirname(named) != near:
-            return sorted(folders)
-        others = sorted(folders - {named})
-        return [named, *others]
+        if named is not None and os.path.dirname(named) == near:
+            folders.add(named)
+        return sorted(folders)
 
     def _same_inside(self, path: str) -> Iterator[Sign]:
         """A folder that has what was in the lost one, by the same relative names, may

@@ -160,7 +160,7 @@ class Survey:
         return {project.path: project for project in self.projects if project.path}
 
     @cached_property
-    def places_of_sessions(self) -> dict[str, list[str]]:
+    def directories_of_sessions(self) -> dict[str, list[str]]:
         """The names of the directories that hold a transcript of each session."""
         names: dict[str, list[str]] = defaultdict(list)
         for name, directory in self.directories.items():
@@ -200,8 +200,8 @@ class Survey:
             if exists(old) is not False or not exists(new):
                 continue
             if tail_below(old, new) is None:
-                places = former[old]
-                places.setdefault(new, how)
+                folders = former[old]
+                folders.setdefault(new, how)
         return dict(former)
 
     @cached_property

@@ -50,7 +50,8 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
     one = as_text(before)
     other = as_text(after)
     try:
-        return list(_differences(parse(one), parse(other), ()))
+        differences = _differences(parse(one), parse(other), ())
+        return list(differences)
     except NotJsonError:
         return list(_differing_lines(one, other))
 
@@ -84,16 +85,16 @@ _Parts = list[_Part]
 
 def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Side by side where as many belong together, so that a name may have changed."""
-    parts = _parts(a)
+    our_parts = _parts(a)
     their_parts = _parts(b)
-    if len(parts) == len(their_parts):
-        yield from _side_by_side(parts, their_parts, at)
+    if len(our_parts) == len(their_parts):
+        yield from _side_by_side(our_parts, their_parts, at)
         return
-    keys = [part.key for part in parts]
+    our_keys = [part.key for part in our_parts]
     their_keys = [part.key for part in their_parts]
-    for i, k in _segments(keys, their_keys):
-        ours = parts[i]
-        theirs = their_parts[k]
+    for our_slice, their_slice in _segments(our_keys, their_keys):
+        ours = our_parts[our_slice]
+        theirs = their_parts[their_slice]
         if len(ours) == len(theirs):
             yield from _side_by_side(ours, theirs, at)
         else:
@@ -110,11 +111,11 @@ def _gone_and_new(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Differe
 
 
 def _side_by_side(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
-    for one, other in zip(ours, theirs, strict=True):
-        pointer = (*at, one.token)
-        if isinstance(one.token, str) and one.token != other.token:
-            yield Difference(pointer, one.key, other.key, is_key=True)
-        yield from _differences(one.node, other.node, pointer)
+    for our, their in zip(ours, theirs, strict=True):
+        pointer = (*at, our.token)
+        if isinstance(our.token, str) and our.token != their.token:
+            yield Difference(pointer, our.key, their.key, is_key=True)
+        yield from _differences(our.node, their.node, pointer)
 
 
 def _parts(node: Node) -> _Parts:
@@ -130,25 +131,29 @@ def _shown(part: Node) -> str:
     return part.value if isinstance(part.value, str) else part.raw
 
 
-def _segments(one: list[str], other: list[str]) -> Iterator[tuple[slice, slice]]:
-    """What belongs together of the one and of the other: what both have, or what is
+def _segments(ours: list[str], theirs: list[str]) -> Iterator[tuple[slice, slice]]:
+    """What belongs together of ours and of theirs: what both have, or what is
     between.
     """
-    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    for _, i, j, k, m in matcher.get_opcodes():
-        yield slice(i, j), slice(k, m)
+    matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
+    for _, start, end, their_start, their_end in matcher.get_opcodes():
+        our_slice = slice(start, end)
+        their_slice = slice(their_start, their_end)
+        yield our_slice, their_slice
 
 
 def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
     """The lines that differ, side by side."""
     lines_before = before.split("\n")
     lines_after = after.split("\n")
-    for i, k in _segments(lines_before, lines_after):
-        olds = lines_before[i]
-        news = lines_after[k]
+    for slice_before, slice_after in _segments(lines_before, lines_after):
+        olds = lines_before[slice_before]
+        news = lines_after[slice_after]
         if olds == news:
             continue
         rows = zip_longest(olds, news)
         for number, (old, new) in enumerate(rows):
-            segment = i if old is not None else k
-            yield ChangedLine(segment.start + number, old, new)
+            first = slice_before.start
+            if old is None:
+                first = slice_after.start
+            yield ChangedLine(first + number, old, new)

@@ -149,11 +149,11 @@ def merged(text: str, incoming: str) -> str:
         return text
     if ours.kind != "{":
         return incoming
-    have = ours.members()
+    our_members = ours.members()
     texts: Texts = {}
     added: dict[str, str] = {}
     for name, coming in theirs.members().items():
-        mine = have.get(name)
+        mine = our_members.get(name)
         if mine is None:
             added[name] = coming.raw
         elif mine.kind in "{[" and mine.kind == coming.kind:
@@ -180,26 +180,26 @@ def _with_lacking(ours: Node, theirs: Node) -> str:
 def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = make.pointer_splices(repos, {"*": mapper})
-    for listed in repos.members().values():
-        if listed.kind == "[":
-            paths = _moved_once(listed, mapper)
-            splices.append((listed, paths))
+    for folders in repos.members().values():
+        if folders.kind == "[":
+            paths = _moved_once(folders, mapper)
+            splices.append((folders, paths))
     return splices
 
 
-def _moved_once(listed: Node, mapper: Mapper) -> str:
+def _moved_once(folders: Node, mapper: Mapper) -> str:
     """A list with its paths moved; one that is there already goes."""
-    have: list[object] = []
+    staying: list[object] = []
     news: dict[int, str] = {}
-    for number, item in enumerate(listed.items):
+    for number, item in enumerate(folders.items):
         new = make.moved(item, mapper)
         if new is None:
-            have.append(item.value)
+            staying.append(item.value)
         else:
             news[number] = new
     texts: Texts = {}
     for number, new in news.items():
-        is_listed = new in have
+        is_listed = new in staying
         texts[number] = None if is_listed else quote(new)
-        have.append(new)
-    return make.changed(listed, texts)
+        staying.append(new)
+    return make.changed(folders, texts)

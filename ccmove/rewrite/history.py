@@ -104,6 +104,10 @@ class Swap(NamedTuple):
         return _path_in(self.old), _path_in(self.new)
 
     @property
+    def texts(self) -> tuple[str, str]:
+        return self.old.decode(), self.new.decode()
+
+    @property
     def growth(self) -> int:
         return len(self.new) - len(self.old)
 
@@ -230,34 +234,35 @@ def _swap_by(rule: Rule, project: bytes, session: str | None) -> Swap | None:
 
 
 def prompts_with(
-    read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick = None
+    read: Read, size: int, needles: Iterable[str], scan: Scan, tick: Tick = None
 ) -> Iterator[Prompt]:
     """Every prompt whose path may hold a needle.
 
-    It goes on from `found.size`, which follows, and counts there what can't be read.
+    It goes on from `scan.size`, which follows, and counts there what can't be read.
     """
     needles = list(needles)
     signs = [_sign(needle) for needle in needles]
     worth_a_look = [*signs, _ESCAPE]
     if not "".join(needles).isprintable():
         worth_a_look.append(_CONTROL)
-    for start, block, end in blocks(read, found.size, size):
+    for start, block, end in blocks(read, scan.size, size):
         for at, line in _lines_with(block, end, worth_a_look):
             try:
                 prompt = _prompt(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
                 if _holds_one(line, signs):
-                    found.unreadable += 1
+                    scan.unreadable += 1
                 continue
             if prompt is not None:
                 yield prompt
-        found.size = start + end
+        scan.size = start + end
         if tick:
-            tick(found.size)
+            tick(scan.size)
 
 
 def _holds_one(line: bytes, signs: list[Sign]) -> bool:
-    return any(_spots(line, len(line), sign) for sign in signs)
+    end = len(line)
+    return any(_spots(line, end, sign) for sign in signs)
 
 
 def _sign(needle: str) -> Sign:
@@ -373,11 +378,11 @@ def _digest(line: bytes, begin: int, end: int) -> bytes:
     return hashlib.blake2b(rest, digest_size=8).digest()
 
 
-def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
-    """The bytes of `start`..`found.size` with the new values, block by block."""
-    rows = iter(found)
+def rewritten(read: Read, scan: Scan, start: int = 0) -> Iterator[bytes]:
+    """The bytes of `start`..`scan.size` with the new values, block by block."""
+    rows = iter(scan)
     row = next(rows, None)
-    for position, block, end in blocks(read, start, found.size, PIECE):
+    for position, block, end in blocks(read, start, scan.size, PIECE):
         view = memoryview(block)
         pieces: list[bytes | memoryview] = []
         done = 0
@@ -404,7 +409,7 @@ def to_record(scan: Scan) -> Iterator[bytes]:
     """What a backup keeps: a line of JSON with the swaps,
     and the rows as they are, in pieces.
     """
-    swaps = [(swap.old.decode(), swap.new.decode()) for swap in scan.swaps]
+    swaps = [swap.texts for swap in scan.swaps]
     head = json.dumps(swaps)
     yield head.encode() + b"\n"
     for start in range(0, len(scan.rows), BLOCK):

@@ -12,7 +12,7 @@ Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
 
 
-def _listed(text: str) -> Node:
+def _entry_list(text: str) -> Node:
     """The list of the entries; NotJsonError when there is none."""
     entries = parse(text).members().get("entries")
     if entries is None or entries.kind != "[":
@@ -42,43 +42,43 @@ def with_owner(text: str, new_path: Mapper) -> str:
 def sessions_of(text: str, paths: set[str]) -> set[str]:
     """The sessions whose entries name one of these paths."""
     sessions = set()
-    for entry in _listed(text).items:
+    for entry in _entry_list(text).items:
         if entry.string("projectPath") in paths:
             sessions.add(key_of(entry))
     return sessions
 
 
 def entries(text: str) -> Entries:
-    return [(key_of(entry), entry.raw) for entry in _listed(text).items]
+    return [(key_of(entry), entry.raw) for entry in _entry_list(text).items]
 
 
 def with_entries(text: str, added: Entries) -> str:
     """The index with the entries that it lacks; of two of one session the first."""
     lacking = dict(reversed(added))
-    listed = _listed(text)
-    for item in listed.items:
+    entry_list = _entry_list(text)
+    for item in entry_list.items:
         key = key_of(item)
         lacking.pop(key, None)
     in_order = reversed(lacking.items())
-    longer = changed(listed, {}, in_order)
-    return replaced(listed, longer)
+    longer = changed(entry_list, {}, in_order)
+    return replaced(entry_list, longer)
 
 
 def without(text: str, keys: Collection[str]) -> str:
     """The index without some entries."""
-    listed = _listed(text)
+    entry_list = _entry_list(text)
     texts: Texts = {}
-    for number, item in enumerate(listed.items):
+    for number, item in enumerate(entry_list.items):
         if key_of(item) in keys:
             texts[number] = None
-    shorter = changed(listed, texts)
-    return replaced(listed, shorter)
+    shorter = changed(entry_list, texts)
+    return replaced(entry_list, shorter)
 
 
 def made(entries: Entries, path: str) -> str:
     """A new index in the client's form."""
-    listed = ",\n    ".join(raw for _, raw in entries)
+    rows = ",\n    ".join(raw for _, raw in entries)
     return (
-        f'{{\n  "version": 1,\n  "entries": [\n    {listed}\n  ],\n'
+        f'{{\n  "version": 1,\n  "entries": [\n    {rows}\n  ],\n'
         f'  "originalPath": {quote(path)}\n}}'
     )

@@ -34,10 +34,10 @@ def appended(text: str, addition: str) -> str:
 
 def lines_lacking(text: str, other: str) -> str:
     """The lines of the text that `other` does not have."""
-    have = set(other.split("\n"))
+    other_lines = set(other.split("\n"))
     lacking = ""
     for line in text.split("\n"):
-        if line and line not in have:
+        if line and line not in other_lines:
             lacking += f"{line}\n"
     return lacking
 

@@ -50,6 +50,7 @@ _AFTER_PATH_WITH_BLANKS = re.compile(r"[^\S ]|[:;,\"'`<>|)\]}]| (?!\w)")
 _START = re.compile(r"(?=[/~\\]|\$HOME|\$\{HOME\}|[A-Za-z]:[\\/])")
 _UP = re.compile(r"(?:[\\/]+\.)*[\\/]+\.\.(?![^\s\\/\"'`:;,)\]}>*])")
 _WORD_BEGINS = re.compile(r"[\s=,;:\"'`(\[<]|(?<!\$)\{")
+_FLAG = re.compile(r"-[A-Za-z]\Z")
 _VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
 _RULE = re.compile(r"\w+\(")
 _FILE_RULE = re.compile(r"(?!Bash\()\w+\(")
@@ -232,8 +233,7 @@ def _begins(value: str, start: int) -> bool:
         return _begins_after_colon(before)
     if last in "@!&|>#^$?":
         raise _UnclearError
-    is_flag = before[-2:-1] == "-" and last.isascii() and last.isalpha()
-    return is_flag and _is_free(before[:-2])
+    return _FLAG.search(before) is not None and _is_free(before[:-2])
 
 
 def _is_free(before: str) -> bool:
@@ -247,8 +247,9 @@ def _begins_after_slashes(before: str) -> bool:
     bare = before.rstrip("/")
     if not bare.endswith(":"):
         return _is_free(bare)
-    has_host = len(before) - len(bare) < 2
-    return not has_host and "@" not in _last_word(bare[:-1])
+    slashes = len(before) - len(bare)
+    has_host = slashes < 2 or "@" in _last_word(bare[:-1])
+    return not has_host
 
 
 def _begins_after_colon(before: str) -> bool:
@@ -324,7 +325,8 @@ def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
 
 def _mapper_at(at: Pointer, paths: Occurrences) -> Mapper:
     """A hook's command is a line for a shell; a server's is a path."""
-    is_line = at[-1] == "command" and at[0] in ("hooks", "statusLine")
+    is_command = at[-1] == "command"
+    is_line = is_command and at[0] in ("hooks", "statusLine")
     return paths.in_command if is_line else paths.inside
 
 

@@ -76,7 +76,9 @@ class PathMap:
         """The moves by OLD, so that thousands of them are looked up, not tried."""
         by_old: dict[str, list[Move]] = {}
         for move in self.moves:
-            by_old.setdefault(compared(move[0]), []).append(move)
+            old, _ = move
+            moves = by_old.setdefault(compared(old), [])
+            moves.append(move)
         return by_old
 
     @cached_property
@@ -88,7 +90,8 @@ class PathMap:
     @cached_property
     def _kept(self) -> frozenset[str]:
         """What is kept; a move of its very OLD comes first."""
-        return frozenset(map(compared, self.kept)) - self._by_old.keys()
+        kept = frozenset(map(compared, self.kept))
+        return kept - self._by_old.keys()
 
     def covers(self, path: str) -> bool:
         return self.map(path) is not None
@@ -132,7 +135,8 @@ class PathMap:
 
     def needles(self) -> tuple[str, ...]:
         """Strings of which every path that these moves concern contains one."""
-        return tuple(dict.fromkeys(_needle(old) for old, _ in self.moves))
+        needles = [_needle(old) for old, _ in self.moves]
+        return tuple(dict.fromkeys(needles))
 
     def named_in(self, text: str) -> list[str]:
         """Each OLD that stands in `text` as a whole path,
@@ -188,7 +192,9 @@ def tail_below(path: str, parent: str) -> str | None:
 
 def are_nested(one: str, other: str) -> bool:
     """Whether they are the same path, or one is below the other."""
-    return tail_below(one, other) is not None or tail_below(other, one) is not None
+    if tail_below(one, other) is not None:
+        return True
+    return tail_below(other, one) is not None
 
 
 def spellings(home: str) -> Iterator[Callable[[str], str]]:

@@ -180,14 +180,14 @@ def _below(node: Node, step: str) -> Iterable[Node]:
 
 
 def with_strings(
-    text: str, mapper: Mapper, wanted: Callable[[Pointer, Node], bool] = lambda *_: True
+    text: str, mapper: Mapper, may_change: Callable[[Pointer, Node], bool]
 ) -> str:
     """`text` with every string value in it that the mapper changes;
     the names of members stay.
     """
     nodes = []
     for at, node in walk(parse(text)):
-        if wanted(at, node):
+        if may_change(at, node):
             nodes.append(node)
     splices = string_splices(nodes, mapper)
     return apply(text, splices)

@@ -86,15 +86,15 @@ def _is_out(versions: _Versions) -> bool:
     Nothing that only the run wrote is there, but what it took away is, every object at
     least, and every session of an index. Else a swap would be swapped again.
     """
-    left = _facts(versions.base)
-    had = _facts(versions.ours)
-    have = _facts(versions.theirs)
-    written = left - had
-    if written & have:
+    base_facts = _facts(versions.base)
+    our_facts = _facts(versions.ours)
+    their_facts = _facts(versions.theirs)
+    written = base_facts - our_facts
+    if written & their_facts:
         return False
-    gone = had - left
+    gone = our_facts - base_facts
     objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
-    return objects <= have and bool(gone & have)
+    return objects <= their_facts and bool(gone & their_facts)
 
 
 def _facts(root: Node) -> set[_Fact]:
@@ -140,11 +140,15 @@ class _Taking:
 
         None when it did not come since, or stays.
         """
-        return self.back.path(string) if self._is_new(string) else None
+        if not self._is_new(string):
+            return None
+        return self.back.path(string)
 
     def value_came_back(self, string: str) -> str | None:
         """The same of a string that may hold paths."""
-        return self.back.value(string) if self._is_new(string) else None
+        if not self._is_new(string):
+            return None
+        return self.back.value(string)
 
     def _is_new(self, string: str) -> bool:
         return quote(string) not in self.known
@@ -182,15 +186,15 @@ class _Taking:
 
     def _object(self, versions: _Versions, at: Pointer) -> str:
         """Member by member; those that only `theirs` has stay."""
-        left = versions.base.members()
-        had = versions.ours.members()
-        have = versions.theirs.members()
+        base_members = versions.base.members()
+        our_members = versions.ours.members()
+        their_members = versions.theirs.members()
         texts: Texts = {}
         added: dict[str, str] = {}
-        for name in had | left:
-            base = left.get(name)
-            ours = had.get(name)
-            theirs = have.get(name)
+        for name in our_members | base_members:
+            base = base_members.get(name)
+            ours = our_members.get(name)
+            theirs = their_members.get(name)
             below = (*at, name)
             text = self.member(base, ours, theirs, below)
             if theirs is not None:
@@ -253,18 +257,18 @@ class _Taking:
     def _items_changed(self, versions: _Versions, at: Pointer) -> str:
         """Each item that is still what the run wrote becomes what it was made from."""
         base, ours, theirs = versions
-        left = base.known()
-        had = ours.known()
-        have = theirs.known()
-        originals = dict(zip(left, ours.items, strict=True))
+        base_items = base.known()
+        our_items = ours.known()
+        their_items = theirs.known()
+        originals = dict(zip(base_items, ours.items, strict=True))
         texts: Texts = {}
-        for number, item in enumerate(have):
+        for number, item in enumerate(their_items):
             if item in originals:
                 original = originals[item]
                 texts[number] = original.raw
-        for item, item_before in zip(left, had, strict=True):
+        for item, item_before in zip(base_items, our_items, strict=True):
             is_changed = item != item_before
-            if is_changed and item not in have:
+            if is_changed and item not in their_items:
                 self.lose(*at)  # it vanished
         return make.changed(theirs, texts)
 
@@ -272,17 +276,17 @@ class _Taking:
     def _items_added_or_taken(versions: _Versions) -> str:
         """What the run added goes, and what it took comes back."""
         base, ours, theirs = versions
-        left = base.known()
-        had = ours.known()
-        have = theirs.known()
+        base_items = base.known()
+        our_items = ours.known()
+        their_items = theirs.known()
         texts: Texts = {}
-        for number, item in enumerate(have):
-            is_of_the_run = item in left and item not in had
+        for number, item in enumerate(their_items):
+            is_of_the_run = item in base_items and item not in our_items
             if is_of_the_run:
                 texts[number] = None
         added: list[tuple[str, str]] = []
-        for item, node in zip(had, ours.items, strict=True):
-            is_there = item in left or item in have
+        for item, node in zip(our_items, ours.items, strict=True):
+            is_there = item in base_items or item in their_items
             if not is_there:
                 added.append((item, node.raw))
         return make.changed(theirs, texts, added)
@@ -293,22 +297,22 @@ class _Taking:
         One that the run added leaves, also when the client has rewritten it.
         """
         base, ours, theirs = versions
-        left = _by_session(base)
-        had = _by_session(ours)
-        have = _by_session(theirs)
+        base_entries = _by_session(base)
+        our_entries = _by_session(ours)
+        their_entries = _by_session(theirs)
         texts: Texts = {}
         for number, entry in enumerate(theirs.items):
             key = index.key_of(entry)
-            if key not in left:
+            if key not in base_entries:
                 continue
-            if key not in had:
+            if key not in our_entries:
                 texts[number] = None
                 continue
-            of_session = _Versions(left[key], had[key], entry)
+            of_session = _Versions(base_entries[key], our_entries[key], entry)
             texts[number] = self.merged(of_session, ENTRIES)
         added: dict[str, str] = {}
-        for key, entry in had.items():
-            is_there = key in left or key in have
+        for key, entry in our_entries.items():
+            is_there = key in base_entries or key in their_entries
             if not is_there:
                 added[key] = entry.raw
         return make.changed(theirs, texts, added.items())
@@ -369,13 +373,13 @@ def _what_came_since(base: Node, now: Node) -> str | None:
         return None
     if now.kind != "{" or base.kind != "{":
         return now.raw
-    had = base.members()
-    have = now.members()
+    members_then = base.members()
+    members_now = now.members()
     texts: Texts = {}
-    for name, item in have.items():
+    for name, item in members_now.items():
         since: str | None = item.raw
-        if name in had:
-            since = _item_of_since(had[name], item)
+        if name in members_then:
+            since = _item_of_since(members_then[name], item)
         texts[name] = since
     return _unless_empty(now, texts)
 
@@ -387,12 +391,12 @@ def _item_of_since(base: Node, now: Node) -> str | None:
     are_lists = base.kind == "[" and now.kind == "["
     if not are_lists:
         return _what_came_since(base, now)
-    had = set(base.known())
-    have = now.known()
+    items_then = set(base.known())
+    items_now = now.known()
     texts: Texts = {}
-    for number, item in enumerate(have):
+    for number, item in enumerate(items_now):
         node = now.items[number]
-        texts[number] = None if item in had else node.raw
+        texts[number] = None if item in items_then else node.raw
     return _unless_empty(now, texts)
 
 
@@ -490,23 +494,27 @@ class _Projects(_Entries):
     """
 
     def __init__(self, taking: _Taking, versions: _Versions) -> None:
-        super().__init__(versions.theirs)
+        base, ours, theirs = versions
+        super().__init__(theirs)
         self.taking = taking
-        self.left = versions.base.members()
-        self.had = versions.ours.members()
-        self.have = versions.theirs.members()
-        self.came_since = [key for key in self.have if key not in self.left]
+        self.base_entries = base.members()
+        self.our_entries = ours.members()
+        self.their_entries = theirs.members()
+        self.came_since: list[str] = []
+        for key in self.their_entries:
+            if key not in self.base_entries:
+                self.came_since.append(key)
 
     def taken_out(self) -> str:
         """The text of all projects, each where it was and as it was."""
         groups = self._groups()
         for new, olds in groups.items():
             self._take_apart(new, olds)
-        for key in self.left:
-            if key in self.have and key not in groups:
+        for key in self.base_entries:
+            if key in self.their_entries and key not in groups:
                 self._take_out_made(key)
         for key in self.came_since:
-            self.since[key] = self.have[key].raw
+            self.since[key] = self.their_entries[key].raw
         taking = self.taking
         back = Following(taking.back.path, taking.value_came_back)
         self.place_since(back)
@@ -521,9 +529,9 @@ class _Projects(_Entries):
         targets = set(renamed.values())
         groups: dict[str, list[str]] = defaultdict(list)
         for old, new in renamed.items():
-            is_left = old in self.left
+            is_left = old in self.base_entries
             stayed = is_left and old not in targets
-            if stayed or new not in self.left:
+            if stayed or new not in self.base_entries:
                 groups[old].append(old)
             else:
                 groups[new].append(old)
@@ -531,11 +539,11 @@ class _Projects(_Entries):
 
     def _renamed(self) -> dict[str, str]:
         """What the run made of each key of `before`."""
-        return {old: self.taking.renamed(old) or old for old in self.had}
+        return {old: self.taking.renamed(old) or old for old in self.our_entries}
 
     def _take_apart(self, new: str, olds: list[str]) -> None:
         """What was made of one or more projects: each gets its own key again."""
-        now = self.have.get(new)
+        now = self.their_entries.get(new)
         movers = [old for old in olds if old != new]
         if not movers:
             self._keep(new)
@@ -555,18 +563,18 @@ class _Projects(_Entries):
             text = self._without_the_run(new, now, new)
             self.put(new, text, new)
         else:
-            since = _what_came_since(self.left[new], now)
+            since = _what_came_since(self.base_entries[new], now)
             if since is not None:
                 self.since[new] = since
         for old in olds:
             if old != heir:
-                self.put(old, self.had[old].raw)
+                self.put(old, self.our_entries[old].raw)
 
     def _keep(self, key: str) -> None:
         """A project that the run did not move; values in it may have changed."""
-        base = self.left.get(key)
-        ours = self.had[key]
-        theirs = self.have.get(key)
+        base = self.base_entries.get(key)
+        ours = self.our_entries[key]
+        theirs = self.their_entries.get(key)
         at = (config.PROJECTS, key)
         text = self.taking.member(base, ours, theirs, at)
         if text is None:
@@ -580,17 +588,17 @@ class _Projects(_Entries):
         """An entry that the run made of no other goes. What came since to it stays,
         and is named: where it could follow there may be another value of the same name.
         """
-        since = _what_came_since(self.left[key], self.have[key])
+        since = _what_came_since(self.base_entries[key], self.their_entries[key])
         if since is not None:
             self.put(key, since, key)
             self.taking.lose(config.PROJECTS, key)
 
     def _without_the_run(self, new: str, now: Node, old: str) -> str:
         """What is at NEW now, made again of what was at OLD."""
-        base = self.left[new]
-        ours = self.had[old]
-        at = (config.PROJECTS, old)
-        return self.taking.merged(_Versions(base, ours, now), at)
+        base = self.base_entries[new]
+        ours = self.our_entries[old]
+        versions = _Versions(base, ours, now)
+        return self.taking.merged(versions, (config.PROJECTS, old))
 
     def _heir(self, new: str, olds: list[str]) -> str | None:
         """The one whose value the present one becomes again, with what came since.
@@ -604,7 +612,8 @@ class _Projects(_Entries):
 
     def _is_used_again(self, key: str) -> bool:
         """Whether something came since at a key that the run emptied, and stays."""
-        return key in self.came_since and self.taking.back.path(key) is None
+        stays = self.taking.back.path(key) is None
+        return stays and key in self.came_since
 
 
 def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:

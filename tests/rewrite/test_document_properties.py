@@ -20,6 +20,7 @@ from tests.rewrite.strategies import (
     OLD,
     PATHS,
     TEXTS,
+    every,
     json_texts,
     spellings,
 )
@@ -66,12 +67,14 @@ def loads(text: str) -> Any:
     MAPS,
 )
 def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> None:
-    assert loads(with_strings(text, paths.map)) == moved_strings(loads(text), paths)
+    assert loads(with_strings(text, paths.map, every)) == moved_strings(
+        loads(text), paths
+    )
 
 
 @given(DOCUMENTS, MAPS)
 def test_no_member_is_hidden_by_another_s_new_name(text: str, paths: PathMap) -> None:
-    after = with_strings(text, paths.map)
+    after = with_strings(text, paths.map, every)
     assert count_members(loads(after)) == count_members(loads(text))
 
 
