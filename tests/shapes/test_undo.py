@@ -7,12 +7,13 @@ the run brought was changed.
 
 import json
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
 from tests.shapes.undoing import Shape, Told, command_in, identities
 from tests.support.life import Life
-from tests.support.run import run_ccmove
+from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder
 
 RENAME = Shape(moves=(("old", "new"),), had=("old",), since={"new": "old"})
@@ -187,12 +188,29 @@ def told(state: StateBuilder, shape: Shape) -> Told:
     return story
 
 
+Undone = Callable[[Shape], tuple[Told, Completed]]
+
+
+@pytest.fixture(scope="module")
+def undone(tmp_path_factory: pytest.TempPathFactory) -> Undone:
+    """A shape that was moved, lived in and undone: once, for all that only look at it."""
+    stories: dict[str, tuple[Told, Completed]] = {}
+
+    def lived(shape: Shape) -> tuple[Told, Completed]:
+        name = repr(shape)
+        if name not in stories:
+            story = told(StateBuilder(tmp_path_factory.mktemp("told")), shape)
+            stories[name] = story, story.whole()
+        return stories[name]
+
+    return lived
+
+
 @each_shape
 def test_what_the_run_brought_goes_back_to_old_with_all_that_has_its_id(
-    state: StateBuilder, shape: Shape
+    undone: Undone, shape: Shape
 ) -> None:
-    story = told(state, shape)
-    story.whole()
+    story, _ = undone(shape)
     for name in shape.brought:
         project = story.projects[name]
         for session in project.sessions:
@@ -203,11 +221,8 @@ def test_what_the_run_brought_goes_back_to_old_with_all_that_has_its_id(
 
 
 @each_shape
-def test_what_new_had_before_the_run_stays_at_new(
-    state: StateBuilder, shape: Shape
-) -> None:
-    story = told(state, shape)
-    story.whole()
+def test_what_new_had_before_the_run_stays_at_new(undone: Undone, shape: Shape) -> None:
+    story, _ = undone(shape)
     for name in shape.own:
         project = story.projects[name]
         for session in project.sessions:
@@ -220,17 +235,14 @@ def test_what_new_had_before_the_run_stays_at_new(
         assert story.life.project_of_prompt(f"/resume in {name}") == name
     for name in (*shape.trusted, *shape.empty_memory):
         assert story.life.tools(name) == []
-        assert state.config()["projects"][story.life.path(name)][
+        assert story.state.config()["projects"][story.life.path(name)][
             "hasTrustDialogAccepted"
         ]
 
 
 @each_shape
-def test_a_session_begun_since_follows_the_folder(
-    state: StateBuilder, shape: Shape
-) -> None:
-    story = told(state, shape)
-    story.whole()
+def test_a_session_begun_since_follows_the_folder(undone: Undone, shape: Shape) -> None:
+    story, _ = undone(shape)
     for begun_at, place in shape.since.items():
         story.assert_together(story.begun[begun_at], place)
         prompt = story.prompt_since(begun_at)
@@ -238,11 +250,8 @@ def test_a_session_begun_since_follows_the_folder(
 
 
 @each_shape
-def test_a_tool_allowed_since_follows_the_folder(
-    state: StateBuilder, shape: Shape
-) -> None:
-    story = told(state, shape)
-    story.whole()
+def test_a_tool_allowed_since_follows_the_folder(undone: Undone, shape: Shape) -> None:
+    story, _ = undone(shape)
     allowed: dict[str, set[str]] = {}
     for name, project in story.projects.items():
         allowed.setdefault(name, set()).update(project.tools)
@@ -250,7 +259,7 @@ def test_a_tool_allowed_since_follows_the_folder(
         allowed.setdefault(place, set()).add(story.tool_since(begun_at))
     for name in (*shape.trusted, *shape.empty_memory):
         allowed.setdefault(name, set())
-    projects = state.config()["projects"]
+    projects = story.state.config()["projects"]
     tools = {
         story.life.short(path): set(entry["allowedTools"])
         for path, entry in projects.items()
@@ -260,10 +269,9 @@ def test_a_tool_allowed_since_follows_the_folder(
 
 @each_saved
 def test_each_memory_has_its_own_lines_and_those_that_follow_the_folder(
-    state: StateBuilder, shape: Shape
+    undone: Undone, shape: Shape
 ) -> None:
-    story = told(state, shape)
-    story.whole()
+    story, _ = undone(shape)
     lines: dict[str, set[str]] = {}
     for name, project in story.projects.items():
         lines.setdefault(name, set()).update(project.memory)
@@ -276,25 +284,21 @@ def test_each_memory_has_its_own_lines_and_those_that_follow_the_folder(
 
 
 @each_unshared
-def test_a_note_written_since_follows_the_folder(
-    state: StateBuilder, shape: Shape
-) -> None:
-    story = told(state, shape)
-    story.whole()
+def test_a_note_written_since_follows_the_folder(undone: Undone, shape: Shape) -> None:
+    story, _ = undone(shape)
     for begun_at, place in shape.since.items():
         note = story.note_since(begun_at)
         assert story.life.note_lines(place, note) == [f"since at {begun_at}"]
-        copies = [*state.projects.glob(f"*/memory/{note}")]
+        copies = [*story.state.projects.glob(f"*/memory/{note}")]
         assert len(copies) == 1
 
 
 @each_saved
 def test_a_brought_note_that_changed_since_is_whole_where_its_change_is(
-    state: StateBuilder, shape: Shape
+    undone: Undone, shape: Shape
 ) -> None:
     """And where the change stays at NEW, OLD has the note as it was."""
-    story = told(state, shape)
-    story.whole()
+    story, _ = undone(shape)
     for name in shape.brought:
         original = story.projects[name].topic
         changed = [*original, story.topic_since(name)] if original else []
@@ -308,24 +312,20 @@ def test_a_brought_note_that_changed_since_is_whole_where_its_change_is(
 
 @each_unshared
 def test_a_brought_note_that_nobody_changed_is_at_old_alone(
-    state: StateBuilder, shape: Shape
+    undone: Undone, shape: Shape
 ) -> None:
-    story = told(state, shape)
-    story.whole()
+    story, _ = undone(shape)
     for name in shape.had:
         if name not in shape.without_notes:
             note = story.untouched(name)
             assert story.life.note_lines(name, note) == [f"untouched of {name}"]
-            assert len([*state.projects.glob(f"*/memory/{note}")]) == 1
+            assert len([*story.state.projects.glob(f"*/memory/{note}")]) == 1
 
 
 @each_shape
-def test_every_line_of_every_note_is_still_there(
-    state: StateBuilder, shape: Shape
-) -> None:
-    story = told(state, shape)
-    story.whole()
-    notes = [file.read_text() for file in state.projects.glob("*/memory/*")]
+def test_every_line_of_every_note_is_still_there(undone: Undone, shape: Shape) -> None:
+    story, _ = undone(shape)
+    notes = [file.read_text() for file in story.state.projects.glob("*/memory/*")]
     texts = [line for project in story.projects.values() for line in project.memory]
     texts += [story.line_since(place) for place in shape.since]
     texts += [f"since at {place}" for place in shape.since]
@@ -336,17 +336,15 @@ def test_every_line_of_every_note_is_still_there(
 
 @each_shape
 def test_no_transcript_is_written_copied_or_dated_again(
-    state: StateBuilder, shape: Shape
+    undone: Undone, shape: Shape
 ) -> None:
-    story = told(state, shape)
-    story.whole()
-    assert identities(state) == story.identities
+    story, _ = undone(shape)
+    assert identities(story.state) == story.identities
 
 
 @each_shape
-def test_the_data_is_consistent_afterwards(state: StateBuilder, shape: Shape) -> None:
-    story = told(state, shape)
-    story.whole()
+def test_the_data_is_consistent_afterwards(undone: Undone, shape: Shape) -> None:
+    story, _ = undone(shape)
     story.assert_consistent()
 
 
@@ -366,17 +364,15 @@ def test_a_preview_of_the_undo_changes_nothing_and_is_not_refused(
 
 @each_that_leaves
 def test_what_stays_at_new_is_named_with_the_command_that_brings_it_along(
-    state: StateBuilder, shape: Shape
+    undone: Undone, shape: Shape
 ) -> None:
-    story = told(state, shape)
-    undone = story.whole()
+    story, done = undone(shape)
     for new in shape.stays:
         olds = [name for name in shape.brought if shape.moved(name) == new]
         commands = [
-            command_in(undone, story.life.path(new), story.life.path(old))
-            for old in olds
+            command_in(done, story.life.path(new), story.life.path(old)) for old in olds
         ]
-        assert any(commands), (undone.out, undone.err)
+        assert any(commands), (done.out, done.err)
 
 
 def test_the_command_that_is_named_brings_it_along(state: StateBuilder) -> None:
