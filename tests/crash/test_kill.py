@@ -39,9 +39,8 @@ def test_an_undo_after_life_went_on_is_killed_at_any_call(
     assert tally.ends["after"] > 0
 
 
-@pytest.mark.parametrize(
-    "command", ["move", pytest.param("restore", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", ["move", "restore"])
 def test_on_a_disk_too_where_inodes_are_reused_and_it_works(
     command: str, proven: Record
 ) -> None:

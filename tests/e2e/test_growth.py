@@ -29,7 +29,7 @@ finally:
     sys.setprofile(None)
     sys.stderr.write(f"CALLS {calls}")
 """
-SIZES = (10, 40, 160)
+SIZES = (10, 30, 90)
 MOST = 1.1  # times what one more costs between the first two
 
 
