@@ -21,7 +21,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.errors import RefusedError
-from ccmove.hints import again, to_type
+from ccmove.hints import Hint, again, to_type
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite import config
 from ccmove.rewrite.pathmap import PathMap, at_or_below
@@ -111,9 +111,11 @@ def ages(directory: Path, names: Iterable[str]) -> list[int]:
     return times
 
 
-def refuse_twin(holding: Holding, new: str) -> None:
+def refuse_twin(holding: Holding, new: str, then: Hint | None = None) -> None:
     """Two folders that are there and have one encoded name may not share a directory:
     each would open the other's conversations. Seen with the client itself.
+
+    `then` is what to type when one of them has another name.
     """
     for twin in holding.staying:
         number = len(holding.sessions_of(twin))
@@ -126,7 +128,7 @@ def refuse_twin(holding: Holding, new: str) -> None:
             f"{new} and {twin} are both {holding.directory.name} to Claude Code, which "
             f"could not tell them apart; {twin} has {plural(number, 'session')} there",
             to_type(*rename, text="rename one of them, for example"),
-            again("then"),
+            then or again("then"),
         )
 
 

@@ -17,7 +17,7 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, to_type
 from ccmove.plan.model import LeftAlone, Plan, ProjectMove
-from ccmove.plan.newcomers import refuse_another_project
+from ccmove.plan.newcomers import refuse_another_project, refuse_twin
 from ccmove.plan.placing import PathMove, in_order
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
@@ -56,6 +56,7 @@ def plan_undo(
     absent = absent_sessions(state, manifest, going)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(owners, since), *going]
+    refuse_twins(owners, manifest, portions)
     going_back = [portion.back() for portion in portions]
     merged = refuse_users(owners, since, going_back, merge=merge)
     undoing = Undoing(state, since, portions, absent)
@@ -90,6 +91,24 @@ def plan_undo(
 
 
 # -- who is at OLD, and what builds on the run
+
+
+def refuse_twins(
+    owners: Owners, manifest: Manifest, portions: Iterable[PortionBack]
+) -> None:
+    """A living twin of an OLD refuses, as it does at the NEW of a move.
+
+    Not where the run left the directory to others: it was shared before.
+    """
+    there = set(owners.state.directory_names)
+    then = to_type("ccmove", "undo", manifest.id, text="then")
+    for portion in portions:
+        move = portion.move
+        if portion.is_in_place or move.kind == "split":
+            continue
+        if move.source in there:
+            holding = owners.of(move.source)
+            refuse_twin(holding, move.path, then)
 
 
 def refuse_users(

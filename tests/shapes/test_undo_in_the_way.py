@@ -115,6 +115,42 @@ def test_old_in_use_in_the_directory_of_new_refuses_the_undo(
     assert story.life.path("my_app") in words_of(done)
 
 
+@pytest.mark.parametrize("words", [("undo",), ("undo", "--merge"), ("undo", "-n")])
+def test_a_living_twin_of_old_refuses_the_undo(
+    state: StateBuilder, words: tuple[str, ...]
+) -> None:
+    """Nothing lifts it: the client could not tell the two apart."""
+    story = Told(state, Shape(moves=(("my_app", "new"),), had=("my_app",), since={}))
+    story.move()
+    (run,) = backup_ids(state)
+    story.life.folder("my-app").mkdir()
+    story.life.begin("my-app", "begun since")
+    before = snapshot(story.state.root)
+    done = story.run(*words)
+    assert done.exit == 4, (done.out, done.err)
+    assert diff(before, snapshot(story.state.root), mtimes="all", inodes="all") == []
+    assert "could not tell them apart" in words_of(done)
+    assert f"then: ccmove undo {run}" in words_of(done)
+
+    twin = story.life.path("my-app")
+    assert story.run("-m", twin, f"{twin}-2").exit == 0
+    assert story.run("undo", run).exit == 0
+    for session in story.projects["my_app"].sessions:
+        story.assert_together(session, "my_app")
+
+
+def test_a_living_twin_that_old_had_all_along_refuses_no_undo(
+    state: StateBuilder,
+) -> None:
+    shape = Shape(moves=(("my_app", "new"),), had=("my_app", "my-app"), since={})
+    story = Told(state, shape)
+    story.move()
+    assert story.run("undo").exit == 0
+    for name in shape.had:
+        for session in story.projects[name].sessions:
+            story.assert_together(session, name)
+
+
 @each_kind
 def test_with_merge_the_undo_goes_on_into_an_old_in_use(
     state: StateBuilder, shape: Shape
@@ -378,7 +414,7 @@ def test_an_entry_begun_since_goes_with_its_session_past_another_that_stays(
     begun = story.life.begin("b", "begun since")
     story.rename_folders([("my_app", "my-app")])
     story.life.begin("my-app", "of a twin")
-    story.rename_folders([("b", "q")])
+    story.rename_folders([("b", "q"), ("my-app", "r")])  # a living twin would refuse
     story.undo()
     story.assert_together(begun, "my_app")
     story.assert_listed(begun, "my_app")
