@@ -171,7 +171,7 @@ def test_a_session_of_this_very_machine_is_checked(
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"pid":"x","cwd":3}', b'{"pid":-1}']
 )
-def test_a_record_that_is_none_is_passed_over(
+def test_a_file_that_is_not_a_record_of_a_session_is_passed_over(
     state: StateBuilder, content: bytes
 ) -> None:
     sessions = state.config_dir / "sessions"

@@ -47,7 +47,7 @@ def test_a_directory_is_opened_whatever_its_name(tmp_path: Path, name: str) -> N
             os.fstat(folder.fd)
 
 
-def test_the_root_is_one_too() -> None:
+def test_the_root_directory_can_be_opened() -> None:
     root = Path(Path.cwd().anchor)
     with reading.directory(root) as folder, folder.scan() as entries:
         assert {entry.name for entry in entries} == set(os.listdir(root))

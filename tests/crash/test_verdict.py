@@ -68,7 +68,7 @@ GOOD: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("what", GOOD)
-def test_these_are_before_or_after(what: str, tmp_path: Path) -> None:
+def test_these_trees_are_before_or_after(what: str, tmp_path: Path) -> None:
     change, outcome = GOOD[what]
     assert verdict_after(tmp_path, change) == outcome
 

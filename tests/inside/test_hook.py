@@ -430,7 +430,9 @@ STILL_SAID = [
 
 
 @pytest.mark.parametrize("fact", STILL_SAID, ids=lambda fact: fact.__name__)
-def test_what_makes_no_difference(start: Start, fact: Callable[[Start], None]) -> None:
+def test_facts_that_leave_no_doubt_change_nothing_of_the_message(
+    start: Start, fact: Callable[[Start], None]
+) -> None:
     fact(start)
     message = start.message()
     assert message is not None
@@ -448,7 +450,9 @@ def test_sessions_of_its_subfolders_and_worktrees_count(start: Start) -> None:
     assert message.startswith(f"5 sessions of this repository are under {start.old},")
 
 
-def test_one_session(state: StateBuilder, start: Start) -> None:
+def test_a_single_session_is_named_in_the_singular(
+    state: StateBuilder, start: Start
+) -> None:
     directory = state.projects / encoded_name(str(start.old))
     for transcript in sorted(directory.glob("*.jsonl"))[1:]:
         transcript.unlink()
@@ -578,13 +582,17 @@ def test_whatever_comes_in_it_ends_well_and_says_one_line_or_nothing(
         b" " * (2 << 20),
     ],
 )
-def test_an_event_that_is_none(state: StateBuilder, data: bytes) -> None:
+def test_what_is_not_an_event_is_answered_with_silence(
+    state: StateBuilder, data: bytes
+) -> None:
     done = run_hook(state, data)
     assert (done.exit, done.out, done.err) == (0, "", "")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full"])
-def test_streams_that_are_closed_or_full(start: Start, closed: str) -> None:
+def test_streams_that_are_closed_or_full_are_met_with_silence(
+    start: Start, closed: str
+) -> None:
     event = start.state.root / "event"
     event.write_text(json.dumps(start.event))
     stdin = "" if "<&-" in closed else f"< {event}"
@@ -596,7 +604,7 @@ def test_streams_that_are_closed_or_full(start: Start, closed: str) -> None:
         assert said(done.out) is not None
 
 
-def test_nobody_reads_the_answer(start: Start) -> None:
+def test_an_answer_that_nobody_reads_is_no_error(start: Start) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -611,7 +619,7 @@ def test_nobody_reads_the_answer(start: Start) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_state_that_does_not_exist(tmp_path: Path) -> None:
+def test_without_any_state_nothing_is_said(tmp_path: Path) -> None:
     state = StateBuilder(tmp_path)
     shutil.rmtree(state.home)
     state.home.mkdir()

@@ -91,7 +91,9 @@ def groups(text: str) -> list[object]:
 
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
-def test_it_comes_goes_and_leaves_every_byte(state: StateBuilder, text: str) -> None:
+def test_an_entry_that_came_and_went_leaves_every_byte(
+    state: StateBuilder, text: str
+) -> None:
     file = written(state, text)
     assert hook(state, "--install").exit == 0
     installed = file.read_bytes().decode()
@@ -159,7 +161,9 @@ def test_what_is_broken_or_unknown_is_not_touched(
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o640, 0o400, 0o755])
-def test_mode_and_link_stay(state: StateBuilder, mode: int) -> None:
+def test_settings_keep_their_mode_and_stay_a_link(
+    state: StateBuilder, mode: int
+) -> None:
     real = state.home / "dotfiles.json"
     real.write_text("{}")
     real.chmod(mode)
@@ -182,7 +186,9 @@ def test_a_link_that_leads_nowhere_is_still_one(state: StateBuilder) -> None:
     assert not real.exists()
 
 
-def test_a_directory_is_refused(state: StateBuilder) -> None:
+def test_a_directory_in_the_place_of_the_settings_is_refused(
+    state: StateBuilder,
+) -> None:
     settings(state).mkdir()
     done = hook(state, "--install")
     assert done.exit == 4
@@ -196,7 +202,9 @@ def test_where_there_is_no_state_nothing_is_made(state: StateBuilder) -> None:
     assert not nowhere.exists()
 
 
-def test_another_config_directory(state: StateBuilder) -> None:
+def test_the_entry_goes_into_the_config_directory_that_was_named(
+    state: StateBuilder,
+) -> None:
     other = state.home / "other"
     other.mkdir()
     done = hook(state, "--install", "--config-dir", str(other))
@@ -235,7 +243,9 @@ def test_somebodys_own_entry_counts_and_is_theirs(state: StateBuilder) -> None:
     assert file.read_text() == own
 
 
-def test_as_json(state: StateBuilder) -> None:
+def test_installing_and_removing_print_one_object_with_json(
+    state: StateBuilder,
+) -> None:
     for option, is_installed in (("--install", True), ("--remove", False)):
         assert hook(state, option, "--json").json() == {
             "schema": 1,

@@ -79,7 +79,7 @@ def test_a_question_breaks_between_words(
     [("n\n", 4), (CTRL_D, 4), (CTRL_C, 130)],
     ids=["n", "Ctrl-D", "Ctrl-C"],
 )
-def test_no_agreement_no_change(
+def test_without_a_yes_nothing_is_changed(
     state: StateBuilder, renamed: Path, answer: str, code: int
 ) -> None:
     with nothing_changes(state):

@@ -74,7 +74,9 @@ def test_it_is_named_in_the_preview_and_after_the_move_with_what_to_type(
     assert "a session was in this worktree: resume it from there" in shown
 
 
-def test_so_it_is_where_the_folder_is_renamed_as_well(repository: Repository) -> None:
+def test_a_worktree_session_is_named_also_where_the_folder_is_renamed_as_well(
+    repository: Repository,
+) -> None:
     repository.says("", note(repository.old / repository.inside))
     assert repository.commands("-n", "-m") == [repository.to_type]
     assert repository.commands("-m") == [repository.to_type]
@@ -92,7 +94,7 @@ def test_a_session_of_the_worktrees_own_project_is_named(
     assert command == repository.to_type.replace(repository.session, session)
 
 
-def test_the_last_note_counts(repository: Repository) -> None:
+def test_the_last_worktree_note_of_a_transcript_counts(repository: Repository) -> None:
     worktree = repository.old / repository.inside
     repository.says(note(worktree), note(None))
     repository.old.rename(repository.new)

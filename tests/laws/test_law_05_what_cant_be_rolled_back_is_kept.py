@@ -53,7 +53,9 @@ def sessions(world: World) -> set[bytes]:
     }
 
 
-def test_it_blocks_every_run_and_keeps_everything(blocked: World) -> None:
+def test_a_run_that_cant_be_rolled_back_blocks_every_other_and_keeps_everything(
+    blocked: World,
+) -> None:
     blocked.state.add_session("x")
     (blocked.state.code / "y").mkdir()
     there = lines(blocked.state.home)
@@ -72,7 +74,7 @@ def test_no_hint_tells_anybody_to_do_something_of_ours_by_hand(blocked: World) -
     assert "ccmove recover --set-aside" in run(blocked, "recover").err
 
 
-def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(
+def test_a_run_that_was_set_aside_blocks_nobody_and_is_shown_and_never_pruned(
     blocked: World,
 ) -> None:
     there, found = lines(blocked.state.home), sessions(blocked)
@@ -95,7 +97,7 @@ def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(
     assert sessions(blocked) == found
 
 
-def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
+def test_a_run_that_was_set_aside_does_not_stop_the_next_move(blocked: World) -> None:
     assert run(blocked, "recover", "--set-aside").exit == 0
     there = lines(blocked.state.home)
     blocked.state.add_session("x")

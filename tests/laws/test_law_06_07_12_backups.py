@@ -59,7 +59,7 @@ def test_a_home_that_is_old_can_be_moved_and_undone(
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
+def test_a_crash_in_a_home_that_moved_is_rolled_back(proven: Record) -> None:
     proven("killed: move (new home)", try_all(world_bench(NEW_HOME)))
 
 

@@ -68,7 +68,7 @@ def test_options_are_those_of_the_command_line(known: StateBuilder) -> None:
     assert nothing.value.exit_code == 3
 
 
-def test_a_path_may_be_an_object(known: StateBuilder) -> None:
+def test_a_path_object_is_taken_for_a_path(known: StateBuilder) -> None:
     move = plan_move(
         known.code / "old", known.code / "new", config_dir=known.config_dir
     )

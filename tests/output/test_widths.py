@@ -88,25 +88,29 @@ AFTERWARDS = ["list", "list -v", "doctor", "verify -v", "backups", "show", "rest
 
 
 @pytest.mark.parametrize("words", AFTERWARDS)
-def test_after_a_move_everything_fits(crowded: StateBuilder, words: str) -> None:
+def test_what_a_move_leaves_fits_on_a_narrow_terminal(
+    crowded: StateBuilder, words: str
+) -> None:
     shown(paths(crowded))
     assert list(too_wide(shown(words.split()))) == []
 
 
 @pytest.mark.parametrize("options", [["-n"], ["-n", "-v"], [], ["-v"]], ids=" ".join)
-def test_a_move_and_its_preview_fit(crowded: StateBuilder, options: list[str]) -> None:
+def test_a_move_and_its_preview_fit_on_a_narrow_terminal(
+    crowded: StateBuilder, options: list[str]
+) -> None:
     assert list(too_wide(shown([*options, *paths(crowded)]))) == []
 
 
 @pytest.mark.slow
-def test_the_demo_fits(crowded: StateBuilder) -> None:
+def test_the_demo_fits_on_a_narrow_terminal(crowded: StateBuilder) -> None:
     for width in (40, 50, 63, 80, 101, 130):
         said = rows(play, width)
         wide = [row for row in said if cell_len(row.rstrip()) > width]
         assert [row for row in wide if not COMMAND.match(row)] == []
 
 
-def test_errors_fit(crowded: StateBuilder) -> None:
+def test_errors_fit_on_a_narrow_terminal(crowded: StateBuilder) -> None:
     old, new = paths(crowded)
     for words in (
         [new, old],

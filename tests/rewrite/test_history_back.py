@@ -60,7 +60,7 @@ def test_what_the_run_wrote_becomes_the_original_bytes(
 
 
 @given(HISTORIES, MOVES, BLOCKS, st.data())
-def test_lines_that_survived_get_their_old_values(
+def test_lines_that_are_still_there_get_their_old_values(
     data: bytes, moves: tuple[tuple[str, str], ...], block: int, draw: st.DataObject
 ) -> None:
     """In any order, with others between them that came since."""

@@ -49,14 +49,14 @@ def test_a_path_that_only_looks_alike_is_not_mapped(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["", "/", "//", "C:", "c:\\", "Z:/", "C:\\/", "\\", "\\\\"]
 )
-def test_everything_is_in_a_root(path: str) -> None:
+def test_these_paths_are_roots(path: str) -> None:
     assert is_root(path)
 
 
 @pytest.mark.parametrize(
     "path", ["/a", "C:\\a", "C:/a", "CC:", "é:", "a", "\\\\server", "/:", ":"]
 )
-def test_not_everything_is_in_a_path_with_a_name(path: str) -> None:
+def test_these_paths_are_not_roots(path: str) -> None:
     assert not is_root(path)
 
 

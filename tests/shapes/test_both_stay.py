@@ -388,7 +388,7 @@ def test_the_notes_that_an_interrupted_merge_saved_are_swept_up(
     assert tree.diff(before, bench.tree()) == []
 
 
-def test_also_where_new_has_no_memory_yet(bench: Bench) -> None:
+def test_a_merge_saves_notes_also_where_new_has_no_memory_yet(bench: Bench) -> None:
     notes = {"MEMORY.md": "- old\n", "a.md": "a\n"}
     bench.state.project("old", sessions=1, memory=notes)
     bench.state.project("new", sessions=1)

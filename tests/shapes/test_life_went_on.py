@@ -303,7 +303,7 @@ def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(
     assert report["hint"] == f"move that again first: ccmove {old.path} {new}"
 
 
-def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(
+def test_a_run_is_not_undone_before_one_to_a_path_of_the_same_encoded_name(
     bench: Bench,
 ) -> None:
     runs = []
@@ -342,7 +342,7 @@ def test_undoing_a_move_says_its_folder_can_be_renamed_too(
     assert (f"mv {new} {new.with_name('old')}" in commands) == (not is_another)
 
 
-def test_but_not_when_only_settings_were_undone(bench: Bench) -> None:
+def test_undoing_settings_alone_says_nothing_of_the_folder(bench: Bench) -> None:
     """The sessions still belong to NEW: who renamed the folder now would lose them from
     view.
     """
@@ -532,7 +532,7 @@ def test_prompts_at_the_new_path_stay_if_none_moved(
 
 
 @pytest.mark.parametrize("since", ["another move", "a sweep"])
-def test_that_is_known_whatever_came_since(
+def test_prompts_that_new_had_stay_whatever_came_to_the_history_since(
     bench: Bench, state: StateBuilder, since: str
 ) -> None:
     new = bench.folder("new")

@@ -268,7 +268,7 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(
     assert index["originalPath"] == str(new)
 
 
-def test_once_that_was_undone_they_are_whose_they_were(
+def test_sessions_of_a_gone_folder_that_came_along_are_its_again_after_an_undo(
     bench: Bench, state: StateBuilder
 ) -> None:
     other, ours = (state.project(name, sessions=1) for name in ("my-app", "my_app"))
@@ -282,7 +282,7 @@ def test_once_that_was_undone_they_are_whose_they_were(
     )
 
 
-def test_they_stay_where_somebody_else_has_a_claim_too(
+def test_sessions_of_a_gone_folder_stay_where_two_others_have_a_claim(
     bench: Bench, state: StateBuilder
 ) -> None:
     gone = state.project("my_app", sessions=2)

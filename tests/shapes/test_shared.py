@@ -72,7 +72,7 @@ def test_only_the_moving_projects_sessions_move(bench: Bench, sharing: Three) ->
     ]
 
 
-def test_so_it_is_if_the_other_folder_is_gone_with_a_hint(
+def test_sessions_of_a_gone_folder_that_stay_are_named_with_a_hint(
     bench: Bench, sharing: Three
 ) -> None:
     one, two, _ = sharing

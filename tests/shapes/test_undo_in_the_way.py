@@ -222,7 +222,7 @@ def test_a_tool_allowed_since_goes_to_a_folder_that_was_renamed_back_and_used(
 
 
 @pytest.mark.parametrize("own", [None, "Bash(NEW)"])
-def test_so_it_does_where_the_run_wrote_no_settings(
+def test_a_tool_allowed_since_goes_there_also_if_the_run_wrote_no_settings(
     own: str | None, state: StateBuilder
 ) -> None:
     """OLD had none; what NEW had stays there."""

@@ -95,7 +95,7 @@ def test_a_whole_move_and_its_undoing_make_these_calls_or_do_without(
     assert tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"]) == []
 
 
-def test_any_other_failure_is_one(tmp_path: Path, mac: Mac) -> None:
+def test_a_failure_other_than_not_supported_is_raised(tmp_path: Path, mac: Mac) -> None:
     """An fsync that is asked after it may not know any more that the disk has failed."""
     mac.code = errno.EIO
     with pytest.raises(OSError, match="Input/output error"):

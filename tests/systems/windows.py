@@ -68,7 +68,7 @@ TESTS = {
     STRACE: "tests/crash/test_linter.py",
     APFS: "tests/systems/test_apfs.py",
     LINKS: """
-tests/inside/test_install.py::test_mode_and_link_stay
+tests/inside/test_install.py::test_settings_keep_their_mode_and_stay_a_link
 tests/inside/test_install.py::test_a_link_that_leads_nowhere_is_still_one
 tests/inspect/test_retention.py::test_settings_may_be_a_link_and_what_is_no_file_is_not_known
 tests/shapes/test_both_stay.py

@@ -185,7 +185,9 @@ PARTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
 @given(st.dictionaries(PARTS, st.binary(max_size=2000), max_size=6))
-def test_any_notes_come_through(notes: dict[str, bytes]) -> None:
+def test_notes_of_any_name_and_content_come_through_an_archive(
+    notes: dict[str, bytes],
+) -> None:
     """Names that the header can't hold are refused by it, before anything else."""
     contents = {}
     for name, data in notes.items():

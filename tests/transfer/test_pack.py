@@ -295,7 +295,7 @@ def test_nested_projects_and_worktrees_go_along_unless_only_one_is_wanted(
     assert of_sessions(state) == set(app.sessions)
 
 
-def test_all_of_a_home(state: StateBuilder) -> None:
+def test_with_all_every_project_of_a_home_is_packed(state: StateBuilder) -> None:
     handles = [
         full_project(state, path) for path in ("one", "two", "two/deep", "my_app")
     ]

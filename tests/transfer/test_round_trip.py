@@ -91,7 +91,7 @@ def test_a_project_with_those_inside_it(
     assert not any("docker" in name for name in names)
 
 
-def test_only_one_session(there: Machine, here: Machine) -> None:
+def test_one_session_makes_the_round_trip_alone(there: Machine, here: Machine) -> None:
     app = there.state.project("app", memory=MEMORY, make_folder=True)
     session = app.sessions[0]
     archive = there.state.root / "one.tar.gz"
@@ -202,7 +202,9 @@ def contents(home: Path) -> dict[str, tuple[bytes, int]]:
     return found
 
 
-def test_the_same_from_python(there: Machine, here: Machine) -> None:
+def test_the_python_api_packs_and_unpacks_the_same(
+    there: Machine, here: Machine
+) -> None:
     app = there.state.project("app", make_folder=True)
     archive = there.state.root / "app.tar.gz"
     packed = api.pack(app.path, archive, config_dir=there.state.config_dir)

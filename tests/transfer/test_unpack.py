@@ -173,7 +173,9 @@ def test_undo_takes_its_entry_out_of_a_config_file_that_it_made(
     assert here.config() == {"numStartups": 1, "projects": theirs}
 
 
-def test_twice_is_once(there: StateBuilder, here: StateBuilder) -> None:
+def test_unpacking_twice_changes_nothing_the_second_time(
+    there: StateBuilder, here: StateBuilder
+) -> None:
     there.project("app", index=True, memory=MEMORY)
     here.project("x", index=True, memory={"notes.md": "other\n", "MEMORY.md": "- a\n"})
     data = packed(there, "app")
@@ -198,7 +200,9 @@ def test_nothing_is_changed_by_a_preview(
     assert snapshot(here.home) == before
 
 
-def test_there_work_and_back(there: StateBuilder, here: StateBuilder) -> None:
+def test_packed_unpacked_worked_on_and_brought_back_every_turn_is_there(
+    there: StateBuilder, here: StateBuilder
+) -> None:
     app = here.project("x", memory=MEMORY)
     (there.code / "app").mkdir()
     first = written(there, "x.tar.gz", packed(here, "x"))
