@@ -84,7 +84,7 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(
     """The control: forging as such is not what the others are refused for."""
     put_manifest(
         moved,
-        forged(moved, lambda record: record.update(kept=["/\x1b[31m another"])),
+        forged(moved, of_run(kept=["/\x1b[31m another"])),
     )
     assert moved.run("backups").exit == 0
     assert moved.run("restore").exit == 0
@@ -97,7 +97,7 @@ def test_so_it_is_in_a_run_whatever_its_journal_says(
     moved: Target, journal: str | None
 ) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
-    put_manifest(moved, forged(moved, lambda record: record.update(kept=["/another"])))
+    put_manifest(moved, forged(moved, of_run(kept=["/another"])))
     backup_of(moved).rename(moved.own / "run")
     if journal is not None:
         (moved.own / "journal.json").write_text(journal)
@@ -235,6 +235,27 @@ def row_of(record: dict[str, Any], kind: str) -> dict[str, Any]:
     return seams.operations(record, kind)[0]
 
 
+def of_run(**values: object) -> Change:
+    return lambda record: record.update(values)
+
+
+def of_project(**values: object) -> Change:
+    return lambda record: record["projects"][0].update(values)
+
+
+def added(name: str, *items: object) -> Change:
+    """One of its lists has more in it."""
+    return lambda record: record[name].extend(items)
+
+
+def also(kind: str, **values: object) -> Change:
+    return added("operations", {"kind_of": kind, **values})
+
+
+def without(name: str) -> Change:
+    return lambda record: record.pop(name)
+
+
 def change_row(kind: str, **values: object) -> Change:
     return lambda record: row_of(record, kind).update(values)
 
@@ -258,18 +279,16 @@ X = ["/", "srv", "x"]
 
 
 WRONG_KINDS: dict[str, Change] = {
-    "operations that are not a list": lambda r: r.update(operations=7),
-    "an operation that is a text": lambda r: r["operations"].insert(0, "Rename"),
-    "an operation of no kind": lambda r: r["operations"][0].pop("kind_of"),
+    "operations that are not a list": of_run(operations=7),
+    "an operation that is a text": added("operations", "Rename"),
+    "an operation of no kind": added("operations", {"path": NOTE, "mode": 0o700}),
     "an operation of an unknown kind": change_row("Rename", kind_of="Rmtree"),
     "an operation of another kind": change_row("Rename", kind_of="Mkdir"),
-    "a record that is not an operation": lambda r: r["operations"].append(
-        r["projects"][0]
-    ),
+    "a record that is not an operation": also("ProjectMove", path="/a"),
     "an operation with more in it": change_row("Rename", mode=0o700),
     "an operation with less in it": lambda r: row_of(r, "Rename").pop("holds"),
-    "a manifest with more in it": lambda r: r.update(more=1),
-    "a manifest with less in it": lambda r: r.pop("notes_saved"),
+    "a manifest with more in it": of_run(more=1),
+    "a manifest with less in it": without("notes_saved"),
     "a size that is a text": content("after", size="7"),
     "a size below nothing": content("before", size=-1),
     "a size without end": content("after", size=HUGE),
@@ -293,48 +312,34 @@ WRONG_KINDS: dict[str, Change] = {
     "entries that are anywhere": content(
         "holds", "Rename", entries=[["/etc/passwd", 1]]
     ),
-    "no kind of run": lambda r: r.update(kind="delete"),
-    "entries that can't be counted": lambda r: r["projects"][0].update(entries=[[1]]),
-    "an entry that leads elsewhere": lambda r: r["projects"][0].update(
-        entries=["../x"]
+    "no kind of run": of_run(kind="delete"),
+    "entries that can't be counted": of_project(entries=[[1]]),
+    "an entry that leads elsewhere": of_project(entries=["../x"]),
+    "a directory that leads elsewhere": of_project(target=".."),
+    "no kind of move": of_project(kind="copy"),
+    "moves that are words": of_run(moves=["ab"]),
+    "a move of nothing": added("moves", ["", "/x"]),
+    "a move of everything": added("moves", ["/", "/x"]),
+    "a move of a drive": added("moves", ["C:\\", "/x"]),
+    "a move of a NUL": added("moves", ["/a\0b", "/x"]),
+    "moves of three": added("moves", ["/a", "/b", "/x"]),
+    "digits of another script": of_run(undoes="٢٠٢٠٠١٠١T000000Z-0000"),
+    "an ID with a line end": of_run(undoes="20200101T000000Z-0000\n"),
+    "an ID of no day": of_run(undoes="20209901T000000Z-0000"),
+    "a folder that is everything": added("folders", [["/"], X]),
+    "a folder among the projects": added("folders", [["state", "projects", "-a"], X]),
+    "all projects as a folder": added("folders", [["state", "projects"], X]),
+    "a folder among our own": added("folders", [X, ["state", "ccmove", "backups"]]),
+    "a place that is everything": added("settings_in", ["/"]),
+    "a place among the projects": added("settings_in", ["state", "projects", "-a"]),
+    "a place among our own": added("settings_in", ["state", "ccmove", "x"]),
+    "a note elsewhere": added("notes_saved", note(["state", "settings.json"])),
+    "a note outside": added("notes_saved", note(["/", "etc", "passwd"])),
+    "a transcript as a note": added("notes_saved", note(TRANSCRIPT)),
+    "a note that ends outside": added(
+        "notes_saved", note(NOTE, ["/", "etc", "passwd"])
     ),
-    "a directory that leads elsewhere": lambda r: r["projects"][0].update(target=".."),
-    "no kind of move": lambda r: r["projects"][0].update(kind="copy"),
-    "moves that are words": lambda r: r.update(moves=["ab"]),
-    "a move of nothing": lambda r: r["moves"].append(["", "/x"]),
-    "a move of everything": lambda r: r["moves"].append(["/", "/x"]),
-    "a move of a drive": lambda r: r["moves"].append(["C:\\", "/x"]),
-    "a move of a NUL": lambda r: r["moves"].append(["/a\0b", "/x"]),
-    "moves of three": lambda r: r["moves"][0].append("/x"),
-    "digits of another script": lambda r: r.update(undoes="٢٠٢٠٠١٠١T000000Z-0000"),
-    "an ID with a line end": lambda r: r.update(undoes="20200101T000000Z-0000\n"),
-    "an ID of no day": lambda r: r.update(undoes="20209901T000000Z-0000"),
-    "a folder that is everything": lambda r: r["folders"].append([["/"], X]),
-    "a folder among the projects": lambda r: r["folders"].append(
-        [["state", "projects", "-a"], X]
-    ),
-    "all projects as a folder": lambda r: r["folders"].append(
-        [["state", "projects"], X]
-    ),
-    "a folder among our own": lambda r: r["folders"].append(
-        [X, ["state", "ccmove", "backups"]]
-    ),
-    "a place that is everything": lambda r: r["settings_in"].append(["/"]),
-    "a place among the projects": lambda r: r["settings_in"].append(
-        ["state", "projects", "-a"]
-    ),
-    "a place among our own": lambda r: r["settings_in"].append(
-        ["state", "ccmove", "x"]
-    ),
-    "a note elsewhere": lambda r: r["notes_saved"].append(
-        note(["state", "settings.json"])
-    ),
-    "a note outside": lambda r: r["notes_saved"].append(note(["/", "etc", "passwd"])),
-    "a transcript as a note": lambda r: r["notes_saved"].append(note(TRANSCRIPT)),
-    "a note that ends outside": lambda r: r["notes_saved"].append(
-        note(NOTE, ["/", "etc", "passwd"])
-    ),
-    "two notes of one number": lambda r: r["notes_saved"].extend([note(NOTE)] * 2),
+    "two notes of one number": added("notes_saved", note(NOTE), note(NOTE)),
 }
 
 
@@ -347,10 +352,6 @@ FOLDER = {
     "inode": 1,
     "entries": [["x", "file", 1, 1]],
 }
-
-
-def also(kind: str, **values: object) -> Change:
-    return lambda record: record["operations"].append({"kind_of": kind, **values})
 
 
 def rename(path: object, target: object, holds: object = HOLDS) -> Change:
@@ -519,7 +520,7 @@ TRAPS: dict[str, Change] = {
     "rewrite settings as config": as_file(["state", "settings.json"], "config"),
     "the config file as index": as_file(CONFIG, "index"),
     "no place at all": as_file(["state", "jobs", "1", "state.json"], "nowhere"),
-    "a document that was not staged": lambda r: r["replaced"].clear(),
+    "a document that was not staged": of_run(replaced=[]),
     "settings as those of the home": folders(
         as_file(["home", ".claude", "settings.json"], "other"), ["home"], X
     ),
@@ -536,7 +537,7 @@ TRAPS: dict[str, Change] = {
 }
 # What differs from a trap in one thing alone, and is what a run does.
 NO_TRAPS: dict[str, Change] = {
-    "as it was written": lambda _: None,
+    "as it was written": of_run(),
     "rename in the projects": rename(IN_PROJECTS, ["run", "retired", "0"]),
     "make a directory": also("Mkdir", path=IN_PROJECTS, mode=0o700),
     "retire a history that came in": in_an_undo(
@@ -551,7 +552,7 @@ NO_TRAPS: dict[str, Change] = {
         ["state", "skills", "a"], ".mcp.json"
     ),
     "a note": as_file(NOTE, "other"),
-    "a saved note": lambda r: r["notes_saved"].append(note(NOTE)),
+    "a saved note": added("notes_saved", note(NOTE)),
     "an index": as_file(["projects", "-a", "sessions-index.json"], "index"),
     "a job": as_file(["state", "jobs", "1", "state.json"], "other"),
     "a session of the desktop app": as_file(["desktop", "a", "local_1.json"], "other"),

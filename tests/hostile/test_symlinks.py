@@ -13,7 +13,24 @@ import pytest
 from tests.hostile.attack import Target
 from tests.support import tree
 
-Where = Callable[[Target], Path]
+
+def path_at(target: Target, place: str) -> Path:
+    """The path in the state that a row names, by the words before its first stroke.
+
+    A star stands for the one name that is there.
+    """
+    root, _, below = place.partition("/")
+    roots = {
+        "OLD": target.handle.directory,
+        "NEW": target.target,
+        "NEIGHBOUR": target.neighbour.directory,
+        "$C": target.state.config_dir,
+        "HOME": target.state.home,
+    }
+    path = roots[root] / below
+    if "*" in below:
+        (path,) = roots[root].glob(below)
+    return path
 
 
 def lead_out(target: Target, path: Path) -> None:
@@ -41,29 +58,29 @@ def dangle(target: Target, path: Path) -> None:
 
 
 # Everything in the state that a move reads, writes, renames or makes.
-MOVE_PATHS: dict[str, Where] = {
-    "the project directory": lambda t: t.handle.directory,
-    "the target directory": lambda t: t.target,
-    "the index": lambda t: t.handle.index,
-    "the aliases": lambda t: t.handle.directory / ".session-aliases",
-    "aliases of another project": lambda t: t.neighbour.directory / ".session-aliases",
-    "the aliases at NEW": lambda t: t.target / ".session-aliases",
-    "the history": lambda t: t.state.history,
-    "plugins": lambda t: t.plugins.parent,
-    "the list of plugins": lambda t: t.plugins,
-    "jobs": lambda t: t.job.parent.parent,
-    "a job": lambda t: t.job.parent,
-    "a job's state": lambda t: t.job,
-    "sessions": lambda t: t.state.config_dir / "sessions",
-    "a running session": lambda t: t.state.config_dir / "sessions" / "1.json",
-    "the daemon's lock": lambda t: t.state.config_dir / "daemon.lock",
-    "$C/ccmove": lambda t: t.own,
-    "backups": lambda t: t.own / "backups",
-    "our lock": lambda t: t.own / "lock",
-    "the journal": lambda t: t.own / "journal.json",
-    "the directory of a run": lambda t: t.own / "run",
-    "the client's history lock": lambda t: t.state.config_dir / "history.jsonl.lock",
-    "the client's config lock": lambda t: t.state.home / ".claude.json.lock",
+MOVE_PATHS = {
+    "the project directory": "OLD",
+    "the target directory": "NEW",
+    "the index": "OLD/sessions-index.json",
+    "the aliases": "OLD/.session-aliases",
+    "aliases of another project": "NEIGHBOUR/.session-aliases",
+    "the aliases at NEW": "NEW/.session-aliases",
+    "the history": "$C/history.jsonl",
+    "plugins": "$C/plugins",
+    "the list of plugins": "$C/plugins/installed_plugins.json",
+    "jobs": "$C/jobs",
+    "a job": "$C/jobs/*",
+    "a job's state": "$C/jobs/*/state.json",
+    "sessions": "$C/sessions",
+    "a running session": "$C/sessions/1.json",
+    "the daemon's lock": "$C/daemon.lock",
+    "$C/ccmove": "$C/ccmove",
+    "backups": "$C/ccmove/backups",
+    "our lock": "$C/ccmove/lock",
+    "the journal": "$C/ccmove/journal.json",
+    "the directory of a run": "$C/ccmove/run",
+    "the client's history lock": "$C/history.jsonl.lock",
+    "the client's config lock": "HOME/.claude.json.lock",
 }
 
 
@@ -72,7 +89,7 @@ MOVE_PATHS: dict[str, Where] = {
 def test_a_move_refuses_a_link_at(
     target: Target, where: str, plant: Callable[[Target, Path], None]
 ) -> None:
-    path = MOVE_PATHS[where](target)
+    path = path_at(target, MOVE_PATHS[where])
     plant(target, path)
     target.remember()
     for options in (("--dry-run",), ()):
@@ -99,17 +116,17 @@ def test_a_link_that_a_file_meets_in_a_merge_is_not_followed_and_both_stay(
     assert not beside.is_symlink()
 
 
-BACKUP_PATHS: dict[str, Where] = {
-    "$C/ccmove": lambda t: t.own,
-    "backups": lambda t: t.own / "backups",
-    "the backup": lambda t: next((t.own / "backups").iterdir()),
-    "its manifest": lambda t: next((t.own / "backups").glob("*/manifest.json")),
-    "its files": lambda t: next((t.own / "backups").glob("*/files")),
-    "a saved file": lambda t: next((t.own / "backups").glob("*/files/0.before")),
-    "the moved directory": lambda t: t.target,
-    "the moved index": lambda t: t.target / "sessions-index.json",
-    "the history": lambda t: t.state.history,
-    "the journal": lambda t: t.own / "journal.json",
+BACKUP_PATHS = {
+    "$C/ccmove": "$C/ccmove",
+    "backups": "$C/ccmove/backups",
+    "the backup": "$C/ccmove/backups/*",
+    "its manifest": "$C/ccmove/backups/*/manifest.json",
+    "its files": "$C/ccmove/backups/*/files",
+    "a saved file": "$C/ccmove/backups/*/files/0.before",
+    "the moved directory": "NEW",
+    "the moved index": "NEW/sessions-index.json",
+    "the history": "$C/history.jsonl",
+    "the journal": "$C/ccmove/journal.json",
 }
 
 
@@ -117,7 +134,7 @@ BACKUP_PATHS: dict[str, Where] = {
 def test_a_restore_refuses_a_link_at(target: Target, where: str) -> None:
     assert target.move().exit == 0
     identifier = next((target.own / "backups").iterdir()).name
-    path = BACKUP_PATHS[where](target)
+    path = path_at(target, BACKUP_PATHS[where])
     lead_out(target, path)
     target.remember()
     for arguments in (["restore", "--dry-run", identifier], ["restore", identifier]):
@@ -147,7 +164,7 @@ def test_commands_on_backups_refuse_a_link(
     target: Target, command: list[str], where: str, codes: tuple[int, ...]
 ) -> None:
     assert target.move().exit == 0
-    lead_out(target, BACKUP_PATHS[where](target))
+    lead_out(target, path_at(target, BACKUP_PATHS[where]))
     target.remember()
     assert target.run(*command).exit in codes
     target.nothing_changed(
@@ -158,7 +175,7 @@ def test_commands_on_backups_refuse_a_link(
 def test_pruning_does_not_follow_links_inside_a_backup(target: Target) -> None:
     assert target.move().exit == 0
     (target.outside / "precious").write_text("precious")
-    backup = BACKUP_PATHS["the backup"](target)
+    backup = path_at(target, BACKUP_PATHS["the backup"])
     (backup / "files" / "link").symlink_to(target.outside)
     target.remember()
     assert target.run(*PRUNE).exit == 0
