@@ -126,11 +126,13 @@ def _repair_of_repository(folder: Path, paths: PathMap) -> WorktreeRepair | None
     for record in sorted(folder.glob(".git/worktrees/*/gitdir")):
         file = record.parent / small_text(record)  # the worktree's .git
         new = paths.map(str(file.parent))
-        if new is not None:
-            moved.append(new)
-        elif paths.named_in(small_text(file)):
-            elsewhere.append(str(file.parent))
-    moved = list(filter(os.path.isdir, moved))
+        if new is None:
+            if paths.named_in(small_text(file)):
+                elsewhere.append(str(file.parent))
+            continue
+        there = gitdir(Path(new))
+        if there is not None and there.name == record.parent.name:
+            moved.append(new)  # else it was removed, and its sessions went elsewhere
     worktrees = moved + elsewhere
     if not worktrees:
         return None

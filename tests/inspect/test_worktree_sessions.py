@@ -196,6 +196,17 @@ def test_several_worktrees_are_counted_and_one_that_is_gone_is_not(
     assert what == "2 worktrees still point to the repository at its old path"
 
 
+def test_sessions_of_a_removed_worktree_that_come_home_leave_git_nothing_to_do(
+    repository: Repository,
+) -> None:
+    main = repository.old
+    repository.old, repository.new = repository.state.code / "beside", main
+    repository.state.project("beside", sessions=1)
+    git(main, "worktree", "add", "-q", str(repository.old))
+    subprocess.run(["rm", "-r", repository.old], check=True)
+    assert told(repository) == {}
+
+
 def test_a_moved_worktree_is_what_its_repository_looks_for(
     repository: Repository,
 ) -> None:
