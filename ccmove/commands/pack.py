@@ -9,11 +9,11 @@ from pathlib import Path
 from ccmove.claude.layout import Layout, size_of
 from ccmove.claude.state import State
 from ccmove.commands.options import PackOptions
-from ccmove.commands.paths import resolve_path, unknown
+from ccmove.commands.paths import at_or_below, resolve_path, unknown
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.rewrite.pathmap import PathMap, is_root
 from ccmove.run.transaction import Progress
-from ccmove.transfer.gather import Packing, Wanted, gather
+from ccmove.transfer.gather import Packing, Wanted, gather, no_session
 from ccmove.transfer.pack import archive_of, write_file
 from ccmove.transfer.packed import Packed, summary_of
 from ccmove.transfer.tar import suffix_of
@@ -79,6 +79,7 @@ def _look(
         return None, packing
     typed = next(iter(options.arguments), ".")
     spellings = resolve_path(typed)
+    known: set[str] = set()
     for path in dict.fromkeys(spellings):
         if is_root(path):
             raise RefusedError(f"{path} is not a project")
@@ -87,7 +88,9 @@ def _look(
         packing = gather(layout, of_path, tick)
         if packing is not None:
             return path, packing
-    known = State(layout).known_paths()
+        known = known or State(layout).known_paths()
+        if sessions and at_or_below(path, known):
+            raise no_session(sessions, paths)
     raise unknown(layout, typed, spellings[0], known)
 
 

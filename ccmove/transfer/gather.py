@@ -134,6 +134,14 @@ def gather(layout: Layout, wanted: Wanted, tick: Tick = None) -> Packing | None:
     return gathering.packing(paths)
 
 
+def no_session(missing: Iterable[str], paths: PathMap) -> NothingKnownError:
+    """That these are not in what was asked for."""
+    what = f"there is no session {', '.join(sorted(missing))}"
+    for path, _ in paths.moves:
+        what += f" in {path}"
+    return NothingKnownError(what, to_type("ccmove", "list", text="all projects"))
+
+
 def _known(
     state: State, wanted: Wanted, search: Search, shares: Iterable[Share]
 ) -> list[str]:
@@ -265,10 +273,7 @@ class Gathering:
         found = self._collection
         missing = self._wanted.sessions - self._sessions
         if missing:
-            what = f"there is no session {', '.join(sorted(missing))} there"
-            raise NothingKnownError(
-                what, to_type("ccmove", "list", text="all projects")
-            )
+            raise no_session(missing, self._wanted.paths)
         if self._search.unreadable:
             lines = plural(self._search.unreadable, "line")
             why = f"{lines} that can't be read, with a path that is packed"

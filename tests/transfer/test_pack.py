@@ -337,7 +337,15 @@ def test_sessions_that_are_named_come_alone(state: StateBuilder) -> None:
     assert [entry["sessionId"] for entry in index["entries"]] == [first]
     done = run_ccmove("pack", "-n", "--session", "no-such", handle.path, state=state)
     assert done.exit == 3
-    assert "there is no session no-such" in done.err
+    assert f"there is no session no-such in {handle.path}" in done.err
+
+
+def test_a_project_without_that_session_is_not_unknown(state: StateBuilder) -> None:
+    handle = state.project("app", sessions=0, prompts=0, make_folder=True)
+    done = run_ccmove("pack", "-n", "--session", "no-such", handle.path, state=state)
+    assert done.exit == 3
+    assert f"there is no session no-such in {handle.path}" in done.err
+    assert "did you mean" not in done.err
 
 
 def test_sessions_of_a_gone_twin_come_along_with_their_prompts(
