@@ -93,7 +93,7 @@ def _heading(result: Result, is_planned: bool, most: int | None) -> Iterator[Lin
     if result.status == "nothing":
         return
     if result.is_unpack and result.is_undo:
-        yield from _taken_out(result, is_planned)
+        yield from _taken_out(result, is_planned, most)
         return
     verb = "Would move" if is_planned else "Moved"
     if result.is_unpack:
@@ -117,12 +117,15 @@ def more(rows: Sized, most: int | None) -> Iterator[Line]:
         yield [f"  and {len(rows) - most} more (-v)"]
 
 
-def _taken_out(result: Result, is_planned: bool) -> Iterator[Line]:
+def _taken_out(result: Result, is_planned: bool, most: int | None) -> Iterator[Line]:
     """Of the undo of an unpack: from where, since it goes into the backup."""
-    verb = "Would take out of" if is_planned else "Took out of"
-    for new, old in result.moves:
+    verb, origin = "  Took out of", "unpacked from"
+    if is_planned:
+        verb, origin = "Would take out of", "    unpacked from"
+    for new, old in result.moves[:most]:
         yield [("title", f"{verb}  "), ("bold", new)]
-        yield [("dim", f"{'unpacked from':>{len(verb)}}  "), old]
+        yield [("dim", f"{origin}  "), old]
+    yield from more(result.moves, most)
     yield []
 
 
@@ -256,6 +259,8 @@ def _directories(result: Result) -> Iterator[Line]:
         sessions = plural(project.transcripts, "session")
         about = f"{name}  {sessions}, {size(project.size)}"
         done = DONE[project.kind]
+        if result.is_unpack:
+            done = "removed" if result.is_undo else "added"
         yield [f"  {done:8} ", about]
         new_name = os.path.basename(project.new_directory)
         if new_name != name:

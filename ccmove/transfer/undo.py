@@ -259,6 +259,8 @@ class Removal:
                 if not path.is_relative_to(directory):
                     continue
                 inside = path.relative_to(directory)
+                if inside.parts[0] not in move.entries:
+                    continue  # of another project in the same directory
                 entries[inside.parts[0]] = None
                 if inside.as_posix() in move.notes:
                     notes.append(inside.as_posix())

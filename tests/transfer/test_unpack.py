@@ -1025,6 +1025,46 @@ def test_several_projects_are_unpacked_again_by_the_command_that_is_told(
     assert undone.out.endswith(f"To unpack again: {again}\n")
 
 
+def test_the_command_that_unpacks_all_again_names_what_all_is_in(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    for name in ("one", "two", "deep/one"):
+        there.project(name)
+    before = without_own(here)
+    file = written(here, "all.tar.gz", packed(there, "one", "two", "deep/one"))
+    words = ["--map", f"{there.root}={here.root}"]
+    assert run_ccmove("unpack", file, *words, state=here).exit == 0
+    came = without_own(here)
+    undone = run_ccmove("undo", state=here)
+    again = " ".join(["ccmove", "unpack", *words, "FILE"])
+    assert undone.out.endswith(f"To unpack again: {again}\n")
+    assert without_own(here) == before
+    assert run_ccmove("unpack", *words, file, state=here).exit == 0
+    assert without_own(here) == came
+
+
+@pytest.mark.parametrize("names", [("my-app", "my_app"), ("one", "two")])
+def test_an_undo_counts_what_goes_of_projects_that_share_a_directory(
+    there: StateBuilder, here: StateBuilder, names: tuple[str, str]
+) -> None:
+    for name in names:
+        session = there.add_session(name)
+        there.add_prompt(name, "hello", session)
+    file = here.root / "all.tar.gz"
+    assert run_ccmove("pack", "--all", "-o", file, state=there).exit == 0
+    maps = [f"--map={there.code}={here.code}"]
+    if names == ("one", "two"):
+        maps = [f"--map={there.code / name}={here.code / 'x'}" for name in names]
+    done = run_ccmove("unpack", file, *maps, state=here)
+    assert "2 sessions" in done.out, done
+    shown = run_ccmove("show", state=here).out
+    assert "added    -" in shown
+    assert "renamed" not in shown
+    undone = run_ccmove("undo", state=here)
+    assert "  2 sessions" in undone.out, undone
+    assert "removed  -" in run_ccmove("show", state=here).out
+
+
 def test_tasks_go_with_the_transcript_that_comes(
     there: StateBuilder, here: StateBuilder
 ) -> None:
