@@ -22,6 +22,8 @@ MOST_PROJECTS = 10  # before -v
 MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 FORMS = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
+# The undo of an unpack, whether it is planned; as wide as what stands below it.
+_TAKEN_OUT = {True: "Would take out of", False: "  Took out of"}
 REMEMBERED = (
     "in {} Claude still refers to the old memory folder: run /compact there once"
 )
@@ -92,21 +94,20 @@ def _heading(result: Result, is_planned: bool, most: int | None) -> Iterator[Lin
     """What was done, from where to where."""
     if result.status == "nothing":
         return
-    if result.is_unpack and result.is_undo:
-        yield from _taken_out(result, is_planned, most)
-        return
-    verb = "Would move" if is_planned else "Moved"
+    verb, link = "Would move" if is_planned else "Moved", "to"
     if result.is_unpack:
         verb = "Would unpack" if is_planned else "Unpacked"
     if result.is_of_settings:
         verb = "Would rewrite settings" if is_planned else "Rewrote settings"
-    if result.is_undo:
+    if result.is_unpack and result.is_undo:
+        verb, link = _TAKEN_OUT[is_planned], "unpacked from"
+    elif result.is_undo:
         verb += " back"
     if result.is_of_settings:
         verb += " from"
     for old, new in result.moves[:most]:
         yield [("title", f"{verb}  "), old]
-        yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
+        yield [("dim", f"{link:>{len(verb)}}  "), ("bold", new)]
     yield from more(result.moves, most)
     yield []
 
@@ -115,18 +116,6 @@ def more(rows: Sized, most: int | None) -> Iterator[Line]:
     """How many of these there are beyond the first ones."""
     if most is not None and len(rows) > most:
         yield [f"  and {len(rows) - most} more (-v)"]
-
-
-def _taken_out(result: Result, is_planned: bool, most: int | None) -> Iterator[Line]:
-    """Of the undo of an unpack: from where, since it goes into the backup."""
-    verb, origin = "  Took out of", "unpacked from"
-    if is_planned:
-        verb, origin = "Would take out of", "    unpacked from"
-    for new, old in result.moves[:most]:
-        yield [("title", f"{verb}  "), ("bold", new)]
-        yield [("dim", f"{origin}  "), old]
-    yield from more(result.moves, most)
-    yield []
 
 
 def _summary(result: Result, is_planned: bool) -> Iterator[Line]:
