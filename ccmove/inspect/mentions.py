@@ -8,7 +8,7 @@ at what is there and takes each file as the plan will leave it.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from ccmove.claude.git import find_repair
 from ccmove.claude.layout import Layout
@@ -42,7 +42,12 @@ from ccmove.text import as_bytes, as_text, plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS = "--settings"
+SETTINGS, DESKTOP = "--settings", "--desktop"
+# What a move with one of these options does to a file:
+REWRITES: dict[str, Rewrite] = {
+    SETTINGS: settings.project_file,
+    DESKTOP: settings.desktop,
+}
 YOURS = (
     "CLAUDE.md",
     "agents",
@@ -52,8 +57,6 @@ YOURS = (
     "rules",
     "skills",
 )
-# Dealt with in another way, or rewritten by whatever it belongs to.
-PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 IN_WORKTREE = (
     "a session was in this worktree: resume it from there, "
@@ -92,12 +95,10 @@ def mentions(
     all_pairs = _with_projects(asked, pairs, projects)
     folders = moved_folders(all_pairs, at_old=is_at_old)
     search = Search(layout, asked, pairs, folders, texts, moved, with_settings)
-    looked_at: set[Path] = set()
-    rows = list(search.lines(looked_at))
+    rows = list(search.lines())
     if not run.folders:  # else git was asked to repair them
         rows += search.worktrees()
     rows += search.sessions(directories)
-    rows += search.others(looked_at)
     return rows
 
 
@@ -117,7 +118,7 @@ def mentions_of_past(
     asked = PathMap(pairs, stay)
     folders = moved_folders(pairs, at_old=False)
     search = Search(layout, asked, pairs, folders)
-    rows = list(search.lines(set()))
+    rows = list(search.lines())
     rows += search.worktrees()
     return rows
 
@@ -156,15 +157,19 @@ class Source:
     """A file or directory to look into, and the move that would bring it along."""
 
     path: Path
-    whose: str = ""
     option: str | None = None  # of the command; None: there is no such command
-    rewrite: Rewrite | None = None  # what the command does to such a file
     pairs: Pairs = ()  # one of which the command is for
+    whose: str = ""
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """What the command does to such a file."""
+        return REWRITES.get(self.option or "")
 
 
 @dataclass(frozen=True)
 class Search:
-    """Looks for moved paths where they matter; the rest it counts."""
+    """Looks for moved paths where they matter."""
 
     layout: Layout
     asked: PathMap
@@ -175,11 +180,12 @@ class Search:
     moved: dict[Path, Path] = field(default_factory=dict)
     with_settings: tuple[str, ...] = ()  # in the place of a move of settings alone
 
-    def lines(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
+    def lines(self) -> Iterator[LeftAlone]:
         """Files that name an old path: what the client keeps, then what is in projects'
-        folders. Each that was read is added to `looked_at`.
+        folders.
         """
         paths = self._spelled(self.asked)
+        looked_at: set[Path] = set()
         sources = [*self._sources_of_client(), *self._sources_of_others()]
         for source in sources:
             texts: dict[Path, str] = {}
@@ -191,26 +197,6 @@ class Search:
                     texts[path] = text
                     looked_at.add(path)
             yield from self._mentions(source, texts, paths)
-
-    def others(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
-        """How many files of the client were not looked at: what is kept by session,
-        copies, logs and caches, in which a path does no harm.
-        """
-        root = self.layout.config_dir
-        rewritten: set[Path] = set()
-        for place in PLACES:
-            if PurePath(place.pattern).parts[0] not in PASSED_OVER:
-                rewritten.update(place.files(self.layout))
-        number = 0
-        for name in names_in(root):
-            if name in PASSED_OVER:
-                continue
-            for path in _files_below(root / name):
-                number += path not in looked_at and path not in rewritten
-        if number:
-            files = plural(number, "other file")
-            what = f"{files} not checked: an old path there does no harm"
-            yield LeftAlone(str(root), what)
 
     def worktrees(self) -> Iterator[LeftAlone]:
         """Worktrees that git does not find any more."""
@@ -301,9 +287,8 @@ class Search:
         yield from self._sources_of_daemon()
         for name in YOURS:
             yield Source(root / name)
-        rewrite: Rewrite = settings.project_file
         for path in user_settings(layout):
-            yield Source(path, "", SETTINGS, rewrite, self.pairs)
+            yield Source(path, SETTINGS, self.pairs)
         plugins = root / "plugins"
         for name in names_in(plugins):
             if name.endswith(".json"):
@@ -324,24 +309,22 @@ class Search:
         for path in files:
             if is_running:
                 whose = "the background daemon's, stop it first: "
-                yield Source(path, whose, "", None, self.pairs)
+                yield Source(path, "", self.pairs, whose)
             else:
                 yield Source(path)
 
     def _sources_of_others(self) -> Iterator[Source]:
         """What is in the projects' own folders, and what the desktop app keeps."""
-        rewrite: Rewrite = settings.project_file
         for old, new, folder in self.folders:
             pairs = ((old, new),)
             rewritten = project_files(self.layout, folder)
             for path in _claude_files(self.layout, folder):
                 if path in rewritten:
-                    yield Source(path, "", SETTINGS, rewrite, pairs)
+                    yield Source(path, SETTINGS, pairs)
                 else:
                     yield Source(path)
-        rewrite = settings.desktop
         for path in desktop_files(self.layout):
-            yield Source(path, "", "--desktop", rewrite, self.pairs)
+            yield Source(path, DESKTOP, self.pairs)
 
     def _text(self, path: Path) -> str | None:
         """What the file will hold; None when it can't be read, or is too much."""
