@@ -1,5 +1,6 @@
 """What to type next, as data: a sentence, a command, or what was asked once more."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Self
 
@@ -113,11 +114,16 @@ def in_words(
         if hint.instead is not None:
             asked = asked.with_argument(*hint.instead)
         hint = ask(asked, hint.text)
-    words = list(hint.command)
+    return hint.text, as_typed(hint.command, config_dir)
+
+
+def as_typed(command: Iterable[str], config_dir: str | None) -> str:
+    """A command as it has to be typed: one of ours acts on the same state."""
+    words = list(command)
     is_ours = words[:1] == ["ccmove"]
     if is_ours and config_dir and "--config-dir" not in words:
         words[1:1] = ["--config-dir", config_dir]
-    return hint.text, command_line(words)
+    return command_line(words)
 
 
 def in_one_line(hint: Hint) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
-from ccmove.hints import in_words, to_type
+from ccmove.hints import as_typed
 from ccmove.system import desktop_data
 
 USER_SETTINGS = ("settings.json", "settings.local.json")  # in the config directory
@@ -72,8 +72,7 @@ class Layout:
 
     def command(self, *words: str) -> str:
         """A command of ours, as it has to be typed for this state."""
-        _, command = in_words(to_type("ccmove", *words), config_dir=self.given)
-        return command
+        return as_typed(["ccmove", *words], self.given)
 
     @property
     def desktop_sessions(self) -> Path:

@@ -10,9 +10,8 @@ import contextlib
 import io
 import os
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -25,6 +24,7 @@ from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, SESSION_ID
 from ccmove.errors import CcmoveError, UnfinishedRunError, describe
+from ccmove.hints import as_typed
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.mentions import mentions_of_past
 from ccmove.inspect.survey import (
@@ -33,10 +33,10 @@ from ccmove.inspect.survey import (
     Project,
     Survey,
     ancestors,
+    folded,
 )
 from ccmove.rewrite.index import OWNERS
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse
-from ccmove.rewrite.windows import is_windows
 from ccmove.run.backups import SET_ASIDE, backup_ids
 from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
@@ -64,16 +64,6 @@ KINDS = {  # the most pressing first, and what each means for the user
 SAME = "both are the same"
 BEGINNING = "the first has all that the second has, and more"
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
-FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
-    "slashes": lambda path: path.replace("\\", "/"),
-    "drive letter": lambda path: (
-        path[:1].lower() + path[1:] if is_windows(path) else path
-    ),
-    "Unicode form (NFC or NFD, which look alike)": lambda path: unicodedata.normalize(
-        "NFC", path
-    ),
-    "upper/lower case": lambda path: path[:1] + path[1:].casefold(),
-}
 
 
 @dataclass(frozen=True)
@@ -343,10 +333,7 @@ def _still_to_do(survey: Survey) -> Iterator[Finding]:
         return
     rows.sort(key=lambda row: row.command)
     for row in rows:
-        fix = command_line(row.command)
-        program, *words = row.command
-        if program == "ccmove":
-            fix = layout.command(*words)
+        fix = as_typed(row.command, layout.given)
         yield Finding("still-to-do", row.file, row.what, fix)
 
 
@@ -369,7 +356,10 @@ def _spellings(survey: Survey) -> Iterator[Finding]:
         for path in paths:
             if path == real:
                 continue
-            what = f"the same folder as {real}; {difference(path, real)}"
+            how = "through a link or a mount"
+            if folded(path) == folded(real):
+                how = "in another spelling (case, Unicode form or slashes)"
+            what = f"the same folder as {real}, {how}"
             fix = survey.layout.command(path, real)
             yield Finding("spelling", path, what, fix, names=(real,))
 
@@ -401,22 +391,6 @@ def _on_disk(path: str) -> str:
             spelled = os.path.join(above, other)
             if os.path.samefile(spelled, path):
                 return spelled
-    return path
-
-
-def difference(one: str, other: str) -> str:
-    """In what two spellings of a path differ, also where they look alike."""
-    if _folded(one) != _folded(other):
-        return "one of the two goes through a link or a mount"
-    ways = [way for way in FOLDS if _folded(one, way) != _folded(other, way)]
-    return f"the two differ only in {', '.join(ways)}"
-
-
-def _folded(path: str, but: str = "") -> str:
-    """A path without what spellings can differ in, but for one of the ways."""
-    for way, fold in FOLDS.items():
-        if way != but:
-            path = fold(path)
     return path
 
 

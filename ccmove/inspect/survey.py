@@ -8,6 +8,7 @@ problem.
 import contextlib
 import os
 import stat
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import Move, PathMap, still_moved, tail_below
+from ccmove.rewrite.windows import compared
 from ccmove.run.backups import Backup, all_backups, ledger_of, moves_by_us
 from ccmove.text import plural
 
@@ -324,6 +326,11 @@ def ancestors(path: str) -> list[str]:
     parents = PurePath(path).parents
     folders = [PurePath(path), *parents]
     return [str(folder) for folder in folders[:-1]]
+
+
+def folded(path: str) -> str:
+    """A path without what spellings of one folder can differ in."""
+    return unicodedata.normalize("NFC", compared(path)).casefold()
 
 
 def measured(path: Path) -> Amount:

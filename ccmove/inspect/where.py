@@ -7,7 +7,6 @@ and subfolders share: tests/client/test_where.py asks the client.
 
 import contextlib
 import os
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, is_of_downloads
 from ccmove.claude.owners import Holding, Owners
 from ccmove.claude.state import MEMORY, Item, State, get, members
-from ccmove.inspect.survey import ancestors, owners_of
+from ccmove.inspect.survey import ancestors, folded, owners_of
 from ccmove.rewrite.pathmap import Move
 from ccmove.rewrite.windows import compared, slashed
 from ccmove.run.backups import Backup, all_backups, moves_by_us
@@ -95,13 +94,9 @@ def _known_spelling(path: str, owners: Owners) -> str | None:
             return other
         with contextlib.suppress(OSError):
             # What looks alike may be one folder, for this file system.
-            if _alike(other) == _alike(path) and os.path.samefile(other, path):
+            if folded(other) == folded(path) and os.path.samefile(other, path):
                 return other
     return None
-
-
-def _alike(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _holdings(path: str, owners: Owners) -> list[Holding]:

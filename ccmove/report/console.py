@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Literal
 
-from ccmove.hints import in_words, to_type
+from ccmove.hints import as_typed
 from ccmove.report.json import Record, to_text
 from ccmove.text import at_home, printable
 
@@ -107,7 +107,7 @@ class Printer:
         """A command of ours,
         as it has to be typed for the state that this call is about.
         """
-        return in_words(to_type("ccmove", *words), config_dir=self.config_dir)[1]
+        return as_typed(["ccmove", *words], self.config_dir)
 
     def command(self, *words: str) -> Piece:
         return ("command", self.typed(*words))
