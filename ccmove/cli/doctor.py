@@ -13,7 +13,7 @@ from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call, text_answer
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
-from ccmove.cli.questions import MOST_WRONG, confirm, prompt
+from ccmove.cli.questions import confirm, prompt
 from ccmove.commands.move import move
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.commands.paths import Pair, at_or_below, find_subject
@@ -32,11 +32,8 @@ from ccmove.run.rollback import recover
 from ccmove.text import plural, printable
 
 Choices = list[tuple[Finding, str]]  # each with its new path
-LEAVE, SKIP_REST, QUIT, HELP = "n", "s", "q", "?"
-ANSWERS = (
-    "a number or y: that folder; a path: it is there; n: leave it; s: skip the rest, "
-    "then apply what was answered; q: quit, nothing is applied"
-)
+LETTERS = LEAVE, SKIP_REST, QUIT = "n", "s", "q"
+HOW = "  number or path (n: leave it, s: skip the rest, q: change nothing)"
 OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
 # Findings of these kinds make data inconsistent; all others are harmless.
 FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
@@ -201,14 +198,15 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
     question = f"{number}{finding.subject} is gone: {most}. Where is it now?"
     screen.lines([[("bold", question)]])
-    answers = {letter: letter for letter in (LEAVE, SKIP_REST, QUIT, HELP)}
+    answers = {letter: letter for letter in LETTERS}
     for choice, candidate in enumerate(finding.candidates, 1):
         lines = candidate_lines(candidate, f"  {choice}  ")
         screen.lines(lines)
         answers[str(choice)] = candidate.path
-
+    default = LEAVE
     if finding.best is not None:
-        answers["y"] = answers["1"]
+        default = "1"
+        answers["y"] = finding.best.path
 
     def check(typed: str) -> str:
         if typed in answers:
@@ -221,16 +219,7 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
         what = f"{printable(typed)} is neither a number above nor a folder"
         raise click.UsageError(what)
 
-    how = "  number or path (n: leave it, s: skip the rest, q: quit, ?: help)"
-    default = LEAVE
-    if finding.best is not None:
-        default = "1"
-    for _ in range(MOST_WRONG):  # what is piped in may ask for ever
-        answer = prompt(how, default=default, check=check)
-        if answer != HELP:
-            return answer or QUIT
-        screen.lines([[f"  {ANSWERS}"]])
-    return QUIT
+    return prompt(HOW, default=default, check=check) or QUIT
 
 
 @options.command(

@@ -106,15 +106,14 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(
     assert has_state(state, "doubtful")
 
 
-def test_a_question_mark_is_answered_and_y_is_not_enough_in_doubt(
+def test_the_question_tells_the_answers_and_y_is_not_enough_in_doubt(
     state: StateBuilder,
 ) -> None:
     state.project("doubtful")
     (state.code / "archive" / "doubtful").mkdir(parents=True)
-    done = fix(state, answers="?\ny\n1\n\n")
+    done = fix(state, answers="y\n1\n\n")
     assert done.exit == 0, done
-    assert "s: skip the rest, then apply what was answered" in done.err
-    assert "Error: a number" not in done.err
+    assert "s: skip the rest, q: change nothing" in done.err
     assert "that is not certain: type a number or a path" in done.err
     assert has_state(state, "archive/doubtful"), done
     # What asks for ever ends.
@@ -186,13 +185,12 @@ def test_who_answers_yes_to_everything_is_not_asked_for_ever(
     assert has_state(state, "old")
 
 
-def test_y_takes_the_best_place_and_a_question_mark_tells_the_answers(
+def test_y_takes_the_best_place(
     state: StateBuilder,
 ) -> None:
     state.project("a-lost-one")  # of which nothing is known: it is asked about last
     moved_repo(state, "old", "new")
-    done = fix(state, answers="?\ny\ns\n\n")
-    assert "s: skip the rest, then apply what was answered" in done.err
+    fix(state, answers="y\ns\n\n")
     assert has_state(state, "new")
     assert has_state(state, "a-lost-one")
 
