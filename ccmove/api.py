@@ -31,19 +31,18 @@ from ccmove.commands.failures import as_ours
 from ccmove.commands.options import (
     MoveOptions,
     PackOptions,
-    RecoverOptions,
     UndoOptions,
     UnpackOptions,
     check_flags,
 )
-from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.commands.where import find_project
+from ccmove.commands.paths import Pair, resolve_pair, resolve_path
 from ccmove.errors import UsageError
 from ccmove.hints import USUAL_COMMAND
 from ccmove.inspect.findings import Examination as Examination
 from ccmove.inspect.findings import examine
 from ccmove.inspect.survey import Survey
 from ccmove.inspect.where import Whereabouts as Whereabouts
+from ccmove.inspect.where import find_whereabouts
 from ccmove.report.json import to_json as to_json
 from ccmove.report.result import Result as Result
 from ccmove.run import rollback
@@ -182,14 +181,13 @@ def where(path: AnyPath, *, config_dir: AnyPath | None = None) -> Whereabouts:
     """Where Claude Code keeps this path, or would: `is_known` says which."""
     text = _path("PATH", path)
     with _state(_config_dir(config_dir)) as layout:
-        whereabouts, _ = find_project(layout, text)
-        return whereabouts
+        return find_whereabouts(layout, *resolve_path(text))
 
 
 def recover(*, config_dir: AnyPath | None = None) -> Result:
     """Roll back a run that was interrupted; nothing is wrong when there is none."""
     with _state(_config_dir(config_dir)) as layout:
-        return past.recover_run(layout, RecoverOptions())
+        return past.recover_run(layout)
 
 
 def doctor(*, config_dir: AnyPath | None = None) -> Examination:

@@ -64,6 +64,18 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}"
 
 
+def amounts(*numbers: tuple[int, str]) -> list[str]:
+    """Each number with its noun, but for what there is none of."""
+    return [plural(number, noun) for number, noun in numbers if number]
+
+
+def sessions_in_words(number: int, size: int) -> list[str]:
+    """As amounts, with how large they are together."""
+    return [
+        f"{words} ({readable_size(size)})" for words in amounts((number, "session"))
+    ]
+
+
 def alike(name: str, names: Collection[str], *, least: float = 0.6) -> list[str]:
     """Those that are spelled almost like it, the nearest first."""
     return difflib.get_close_matches(name, names, len(names) + 1, least)

@@ -10,11 +10,11 @@ from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
 from ccmove.commands.options import USUAL_SORT, ListOptions
-from ccmove.commands.paths import find_subject
-from ccmove.commands.where import find_project
+from ccmove.commands.paths import find_subject, resolve_path, unknown
 from ccmove.hints import Asked
 from ccmove.inspect.survey import Project, Survey
-from ccmove.report.listing import Listing, show_list, show_where
+from ccmove.inspect.where import find_whereabouts
+from ccmove.report.listing import show_list, show_where
 from ccmove.report.result import Result
 
 SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
@@ -54,8 +54,7 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
             continue
         projects.append(project)
     projects.sort(key=SORTS[asked.sort])
-    listing = Listing(survey, tuple(projects))
-    return Answer(partial(show_list, listing))
+    return Answer(partial(show_list, survey, projects))
 
 
 @options.command("where", Asked, options.CONFIG_DIR, options.JSON)
@@ -68,9 +67,11 @@ def where_command(call: Call, asked: Asked) -> Answer:
     """
     layout = call.find_layout()
     (path,) = asked.arguments
-    where, error = find_project(layout, path)
+    spellings = resolve_path(path)
+    where = find_whereabouts(layout, *spellings)
     result = Result("ok")
-    if error is not None:
+    if not where.is_known:
+        error = unknown(layout, path, where.path, where.known_paths)
         result = call.failed(error)
     show = partial(show_where, where, result)
     return Answer(show, result.exit_code)

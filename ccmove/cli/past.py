@@ -49,7 +49,8 @@ def show_command(call: Call, asked: Asked) -> Answer:
 @flag("--set-aside", help="Keep what can't be rolled back, so that you can go on.")
 def recover_command(call: Call, asked: RecoverOptions) -> Answer:
     """Undo a run that was interrupted."""
-    return call.answer(past.recover_run(call.find_layout(), asked, call.progress()))
+    layout, progress = call.find_layout(), call.progress()
+    return call.answer(past.recover_run(layout, progress, set_aside=asked.set_aside))
 
 
 @options.command("backups", Asked, *options.USUAL)

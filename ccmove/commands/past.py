@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
-from ccmove.commands.options import PruneOptions, RecoverOptions
+from ccmove.commands.options import PruneOptions
 from ccmove.commands.undo import move_again
 from ccmove.errors import (
     NothingKnownError,
@@ -37,7 +37,7 @@ from ccmove.run.locks import ccmove_lock
 from ccmove.run.manifest import Manifest
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
-from ccmove.text import plural
+from ccmove.text import amounts
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
 INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
@@ -71,7 +71,6 @@ def show_run(layout: Layout, part: str | None = None) -> Result:
         raise RefusedError(f"{path} can't be used: {error}; {moved}", PAST) from None
     return replace(
         result,
-        is_past=True,
         is_undone=identifier in undone,
         is_newest=identifier == newest_id(layout),
         is_unpack=manifest.is_of_archive,
@@ -80,10 +79,10 @@ def show_run(layout: Layout, part: str | None = None) -> Result:
 
 
 def recover_run(
-    layout: Layout, options: RecoverOptions, progress: Progress | None = None
+    layout: Layout, progress: Progress | None = None, *, set_aside: bool = False
 ) -> Result:
     """Roll back a run that was interrupted, if there is one."""
-    rolled_back = recover(layout, progress, set_aside=options.set_aside)
+    rolled_back = recover(layout, progress, set_aside=set_aside)
     return Result("recovered", str(layout.config_dir), rolled_back=rolled_back)
 
 
@@ -129,8 +128,7 @@ def _held(manifest: Manifest) -> str:
         return ""
     sessions = sum(move.transcripts for move in manifest.projects)
     notes = sum(len(move.notes) for move in manifest.projects)
-    counted = (sessions, "session"), (notes, "note")
-    words = [plural(number, noun) for number, noun in counted if number]
+    words = amounts((sessions, "session"), (notes, "note"))
     if not words:
         return HOLDS_THE_ONLY_COPY
     what = f"holds {' and '.join(words)} that came in an archive"

@@ -13,21 +13,21 @@ project was in use is proof enough.
 import difflib
 import os
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache, cached_property
-from itertools import takewhile
+from operator import itemgetter
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.owners import folders_in
 from ccmove.inspect.survey import MOVED_BY_US, Project, Survey, ancestors
 from ccmove.plan.newcomers import is_another, went_on
-from ccmove.rewrite.pathmap import is_root, tail_below
+from ccmove.rewrite.pathmap import is_root, tail_below, with_parents
 from ccmove.rewrite.windows import compared
-from ccmove.text import plural, readable_size
+from ccmove.text import sessions_in_words
 
 MOST_CANDIDATES = 5
 MOST_ASKED = 200  # checkouts of which git is asked
@@ -160,8 +160,8 @@ class Finder:
             self._look_around(roots)
         self._lost_in: dict[str, list[str]] = defaultdict(list)  # a folder's, and it
         for path in self.lost:
-            for folder in ancestors(path):
-                self._lost_in[compared(folder)].append(path)
+            for folder in with_parents(path):
+                self._lost_in[folder].append(path)
         self.homes: dict[str, tuple[Candidate, ...]] = {}
         # Folders with several lost projects in them, each moved as a whole:
         self.parents: list[str] = []
@@ -183,13 +183,11 @@ class Finder:
             self._around.look_near(path)
 
     def _find_parents(self) -> None:
-        """The outermost folders that are gone, are no projects and were moved with all
-        lost projects in them.
-        """
+        """The outermost of these that were moved with all lost projects in them."""
         for path in self._with_several()[:MOST_PARENTS]:
             around = ancestors(path)
             is_inner = any(parent in around for parent in self.parents)
-            if path in self.lost or is_inner:
+            if is_inner:
                 continue
             candidates = self.candidates(path)
             if candidates and self._is_moved_whole(path, candidates[0]):
@@ -197,13 +195,16 @@ class Finder:
                 self.homes[path] = candidates
 
     def _with_several(self) -> list[str]:
-        """The folders that are gone with several lost projects in them."""
-        numbers: Counter[str] = Counter()
-        for path in self.lost:
-            near, _ = nearest_folder(path)
-            above = ancestors(os.path.dirname(path))
-            numbers.update(takewhile(near.__ne__, above))
-        return sorted(folder for folder in numbers if numbers[folder] > 1)
+        """The folders that are gone, are no projects and had several lost ones."""
+        folders: list[str] = []
+        for key, inside in self._lost_in.items():
+            first = inside[0]
+            folder = first[: len(key)]
+            if len(inside) == 1 or folder in self.lost:
+                continue
+            if not os.path.isdir(folder):
+                folders.append(folder)
+        return sorted(folders)
 
     def _is_moved_whole(self, path: str, candidate: Candidate) -> bool:
         """A folder was moved whole if each lost project in it is in that folder, or
@@ -265,13 +266,39 @@ class Finder:
         ]
 
     def _with_signs(self, path: str) -> list[Candidate]:
-        """Each folder for which something speaks, with the best of that."""
+        """Each folder for which something speaks, with the best of that: the state says
+        more than git, git more than what is in a folder, and that more than names. What
+        only looks alike, and is another project, has no sign.
+        """
+        ours = self._identity_of(path)
+        signs = self._signs(path, ours)
+        best_first = sorted(signs, key=itemgetter(1))
         by_path: dict[str, Candidate] = {}
-        for new, basis, sign in self._signs(path):
-            candidate = by_path.setdefault(new, Candidate(new, basis))
+        for new, basis, sign in best_first:
+            only_looks = basis >= Basis.INSIDE
+            if self._is_nobodys(new):
+                continue
+            if only_looks and self._is_another(path, new, ours):
+                continue
+            fresh = Candidate(new, basis)
+            candidate = by_path.setdefault(new, fresh)
             if candidate.basis == basis:
                 candidate.evidence.append(sign)
         return list(by_path.values())
+
+    def _signs(self, path: str, ours: Identity) -> Iterator[Sign]:
+        former = self.survey.former.get(path, {})
+        for new, how in former.items():
+            basis = Basis.CONVERSATIONS
+            if how == MOVED_BY_US:
+                basis = Basis.OUR_MOVE
+            yield new, basis, how
+        if self.roots is None:
+            return
+        yield from self._same_repository(path, ours)
+        yield from self._same_inside(path)
+        if path in self.lost:
+            yield from self._same_name(path)
 
     def _order(self, candidate: Candidate) -> tuple[object, ...]:
         is_other = candidate.path != self._named
@@ -296,47 +323,22 @@ class Finder:
         """A lost project's remotes are those that the config file links with its path,
         its commits those of other clones that are linked with the same.
         """
-        repositories = self.survey.repositories.items()
+        links = self.survey.repositories
         remotes: set[str] = set()
-        for name, clones in repositories:
-            if path in clones:
+        for name in links:
+            if path in links[name]:
                 remotes.add(name.lower())
         roots: set[str] = set()
-        for name, clones in repositories:
+        for name in links:
             if name.lower() in remotes:
-                for clone in clones:
-                    theirs = self._identity(clone)
-                    roots |= theirs.roots
+                for clone in links[name]:
+                    roots |= self._identity(clone).roots
         return Identity(frozenset(remotes), frozenset(roots))
-
-    def _signs(self, path: str) -> Iterator[Sign]:
-        """The state says more than git, git more than what is in a folder, and that
-        more than names. What only looks alike, and is another project, has no sign.
-        """
-        ours = self._identity_of(path)
-        signs = [*self._stated(path)]
-        if self.roots is not None:
-            signs += self._same_repository(path, ours)
-            signs += self._same_inside(path)
-            if path in self.lost:
-                signs += self._same_name(path)
-        signs.sort(key=lambda sign: sign[1])
-        for sign in signs:
-            new, basis, _ = sign
-            if self._is_nobodys(new):
-                continue
-            if basis < Basis.INSIDE or not self._is_another(path, new, ours):
-                yield sign
 
     def _is_nobodys(self, folder: str) -> bool:
         """Whether the home is in it, or is it."""
         home = str(self.survey.layout.home)
         return is_root(folder) or tail_below(home, folder) is not None
-
-    def _stated(self, path: str) -> Iterator[Sign]:
-        for new, how in self.survey.former.get(path, {}).items():
-            is_ours = how == MOVED_BY_US
-            yield new, Basis.OUR_MOVE if is_ours else Basis.CONVERSATIONS, how
 
     def _same_repository(self, path: str, ours: Identity) -> Iterator[Sign]:
         """A checkout with the same remote or root commit is likely the lost project.
@@ -569,11 +571,8 @@ def _are_similar(one: str, other: str) -> bool:
 
 
 def described(project: Project) -> str:
-    parts = project.kept_in_words
-    if project.sessions:
-        sessions = plural(project.sessions, "session")
-        parts.insert(0, f"{sessions} ({readable_size(project.bytes)})")
-    return ", ".join(parts) or "nothing but its name"
+    sessions = sessions_in_words(project.sessions, project.bytes)
+    return ", ".join(sessions + project.kept_in_words)
 
 
 def nearest_folder(path: str) -> tuple[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
@@ -28,17 +27,8 @@ LABELS = {"settings": "settings: ", "unpack": "unpacked: "}  # of moves, by the 
 STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The projects that were asked for, in the order that was asked for."""
-
-    survey: Survey
-    projects: tuple[Project, ...]
-
-
-def show_list(listing: Listing, printer: Printer) -> None:
-    """A table; what is not part of the list goes to standard error."""
-    survey, projects = listing.survey, listing.projects
+def show_list(survey: Survey, projects: list[Project], printer: Printer) -> None:
+    """A table of some projects; what is not part of it goes to standard error."""
     if printer.as_json:
         printer.json(listing_to_json(survey, projects))
         return
@@ -87,10 +77,7 @@ def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Lin
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
-    """On a terminal a project inside the one above it is shown below that, by its last
-    part.
-    """
-    from rich.padding import Padding
+    """A row for each; a path that is too long is broken between its parts."""
     from rich.text import Text
 
     console = printer.rich_console()
@@ -100,21 +87,17 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     room = width - 18  # of a path
     if is_wide:
         room = width - 40
-    rows = _by_depth(projects, is_nested=printer.terminal)
-    for project, depth, name in rows:
+    for project in projects:
         state, style = FOLDERS[project.exists]
         folder = Text(state, style)
         amounts = _amounts(project, is_wide)
-        indent = 2 * depth
-        shown = printer.shown(name)
-        text = breakable(shown, room - indent)
-        path = Padding.indent(Text(text), indent)
-        table.add_row(folder, *amounts, path)
+        path = project.path or f"? {', '.join(project.directories)}"
+        shown = breakable(printer.shown(path), room)
+        table.add_row(folder, *amounts, Text(shown))
         if printer.verbose and project.kept:
             kept = ", ".join(project.kept_in_words)
-            also = Padding.indent(f"also kept: {kept}", indent + 2)
             nothing = [""] * len(amounts)
-            table.add_row("", *nothing, also)
+            table.add_row("", *nothing, f"  also kept: {kept}")
     with console.capture() as capture:
         console.print(table)
     for line in capture.get().splitlines():
@@ -149,27 +132,7 @@ def _amounts(project: Project, is_wide: bool) -> list[str]:
     return [sessions, size(project.bytes), day[:10]]
 
 
-def _by_depth(
-    projects: Iterable[Project], *, is_nested: bool
-) -> Iterator[tuple[Project, int, str]]:
-    """Each project, inside how many of those above it it is, and the rest of its
-    path.
-    """
-    above: list[str] = []
-    for project in projects:
-        path = project.path or f"? {', '.join(project.directories)}"
-        separator = "/" if path[0] == "/" else "\\"
-        while above and not path.startswith(above[-1]):
-            above.pop()
-        name = path
-        if above:
-            name = path.removeprefix(above[-1])
-        yield project, len(above), name
-        if is_nested:
-            above.append(path + separator)
-
-
-def _totals(projects: tuple[Project, ...], printer: Printer) -> Line:
+def _totals(projects: list[Project], printer: Printer) -> Line:
     """How much there is of what, and where to see more."""
     sessions = total = gone = 0
     for project in projects:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sized
 from itertools import dropwhile
 
@@ -15,11 +15,10 @@ from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
 from ccmove.report.result import Change, Result
 from ccmove.rewrite.pathmap import tail_below
-from ccmove.text import plural
+from ccmove.text import amounts, plural, sessions_in_words
 from ccmove.text import readable_size as size
 
 MOST_PROJECTS = 10  # before -v
-MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 FORMS = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 # The undo of an unpack, whether it is planned; as wide as what stands below it.
@@ -139,28 +138,22 @@ def _conversations(result: Result) -> list[str]:
     for project in result.projects:
         sessions += project.transcripts
         total += project.size
-    words = []
-    if sessions:
-        words.append(f"{plural(sessions, 'session')} ({size(total)})")
+    words = sessions_in_words(sessions, total)
+    prompts = 0
     if result.history is not None:
-        words.append(plural(result.history.count, "prompt"))
-    if result.belongings.notes:
-        words.append(plural(result.belongings.notes, "note"))
+        prompts = result.history.count
+    words += amounts((prompts, "prompt"), (result.belongings.notes, "note"))
     return words
 
 
 def _settings(belongings: Belongings) -> list[str]:
     """What is in the config file, as far as there is any of it."""
-    words = []
-    if belongings.trusted:
-        words.append("trust")
-    for number, noun in (
+    words = ["trust"] if belongings.trusted else []
+    words += amounts(
         (belongings.allowed_tools, "allowed tool"),
         (belongings.mcp_servers, "MCP server"),
         (belongings.github_links, "GitHub link"),
-    ):
-        if number:
-            words.append(plural(number, noun))
+    )
     if belongings.others:
         words.append(f"settings of {plural(belongings.others, 'other project')}")
     if belongings.entries and not words:
@@ -179,16 +172,15 @@ def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
 def _each_project(result: Result) -> Iterator[Line]:
     """A line for each of the first ten."""
     names = {}
-    for project in result.projects[:MOST_PROJECTS]:
-        names[project] = _short_name(project.new_path, result)
+    projects = result.projects[:MOST_PROJECTS]
+    for project in projects:
+        name = _short_name(project.new_path, result)
+        names[project] = name
     width = max(map(len, names.values()))
-    for project, name in names.items():
-        amount = ""
-        if project.transcripts:
-            sessions = plural(project.transcripts, "session")
-            total = size(project.size)
-            amount = f"   {sessions} ({total})"
-        yield [("bold", f"  {name:{width}}"), amount]
+    for project in names:
+        label = f"  {names[project]:{width}}"
+        words = sessions_in_words(project.transcripts, project.size)
+        yield [("bold", label), "   ", *words]
     yield from more(result.projects, MOST_PROJECTS)
 
 
@@ -305,25 +297,12 @@ def _in_one_line(value: str) -> str:
 
 
 def _left_alone(result: Result) -> Iterator[Line]:
-    """What does no harm, by directory."""
-    rows = result.harmless
-    numbers: Counter[str] = Counter()  # of rows in each directory
-    for row in rows:
-        directory = os.path.dirname(row.file)
-        numbers[directory] += 1
-    abouts: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        directory, name = os.path.split(row.file)
-        if numbers[directory] == 1:  # which may well be a directory itself
-            abouts[row.file] = [row.what]
-        else:
-            abouts[directory].append(f"{name}: {row.what}")
-    for path in sorted(abouts):
-        remarks = abouts[path]
-        hidden = len(remarks) - MOST_OF_A_DIRECTORY
-        if hidden > 0 and not result.is_past:
-            remarks[MOST_OF_A_DIRECTORY:] = [f"… and {hidden} more"]
-        yield from _about(path, *remarks)
+    """What does no harm, by file."""
+    remarks: dict[str, list[str]] = defaultdict(list)
+    for row in result.harmless:
+        remarks[row.file].append(row.what)
+    for file in sorted(remarks):
+        yield from _about(file, *remarks[file])
 
 
 def _still_to_do(result: Result) -> Iterator[Line]:

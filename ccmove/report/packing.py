@@ -8,7 +8,7 @@ from ccmove.report.console import Line, Printer
 from ccmove.report.json import Record, to_json
 from ccmove.report.move import MOST_PROJECTS, more, nothing_changed
 from ccmove.report.result import Leftover, MovedProject, Moves, Result
-from ccmove.text import command_line, plural
+from ccmove.text import amounts, command_line, plural, sessions_in_words
 from ccmove.text import readable_size as size
 from ccmove.transfer.packed import Packed, PackedAmount
 
@@ -61,12 +61,8 @@ def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
 
 def _amount(project: PackedAmount) -> str:
     """What of a project is in it, in words."""
-    words = []
-    if project.sessions:
-        words.append(f"{plural(project.sessions, 'session')} ({size(project.size)})")
-    for number, noun in ((project.prompts, "prompt"), (project.notes, "note")):
-        if number:
-            words.append(plural(number, noun))
+    words = sessions_in_words(project.sessions, project.size)
+    words += amounts((project.prompts, "prompt"), (project.notes, "note"))
     if project.has_config:
         words.append("settings")
     return ", ".join(words) or plural(project.files, "file")

@@ -8,7 +8,7 @@ from os import fspath
 from typing import Annotated
 
 from ccmove.claude.layout import Layout, are_settings
-from ccmove.hints import Hint, in_words
+from ccmove.hints import Hint, as_typed
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
 from ccmove.plan.records import Count, one_of
 from ccmove.report.belongings import NOTHING, Belongings, belongings_of
@@ -101,7 +101,6 @@ class Result:
     is_unpack: bool = False  # or the undo of one
     # What is true when it is told, and is not kept:
     apply: str | None = None  # the command that does what was planned
-    is_past: bool = False  # a run of some time ago
     is_undone: bool = False  # since then
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
@@ -224,8 +223,7 @@ def _history(write: WriteHistory | None) -> ChangedHistory | None:
 
 def leftover(row: LeftAlone, layout: Layout) -> Leftover:
     """With its command as it has to be typed for this state."""
-    hint = Hint(command=row.command)
-    _, command = in_words(hint, config_dir=layout.given)
+    command = as_typed(row.command, layout.given)
     if row.line:
         command = row.line
     if row.folder:

@@ -160,7 +160,7 @@ tests/shapes/test_documents.py::test_an_index_as_the_client_writes_it_is_rewritt
 tests/shapes/test_config_values.py::test_the_clients_own_file_changes_in_two_places
 tests/shapes/test_left_alone.py::test_the_state_in_a_home_that_moved_is_not_a_projects_own
 """,
-    TILDE: "tests/output/test_widths.py::test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_do",  # noqa: E501
+    TILDE: "tests/output/test_widths.py::test_a_list_shows_each_path_whole_and_ends_with_what_to_do",  # noqa: E501
     PROGRAMS: """
 tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_files_along
 tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
