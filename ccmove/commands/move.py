@@ -3,11 +3,12 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
+from ccmove.claude.state import State
 from ccmove.commands import paths
 from ccmove.commands.failures import with_error
 from ccmove.commands.options import MoveOptions, RunOptions
@@ -89,7 +90,8 @@ def move(
 
     `rolled_back` says what was done about an interrupted run before.
     """
-    paths.check_pairs(layout, pairs, options)
+    state = State(layout)
+    paths.check_pairs(state, pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -100,7 +102,7 @@ def move(
         folders += (*pair.real, *pair.typed)
     running = paths.refuse_live(layout, folders, options)
     request = Request(
-        paths.known_moves(layout, pairs),
+        paths.known_moves(state, pairs),
         folders=tuple((pair.old, pair.new) for pair in pairs),
         only=options.only,
         project_files=options.settings,
@@ -113,7 +115,7 @@ def move(
         ledger = ledger_of(layout, all_backups(layout))
         plan = plan_move(layout, request, ledger, reading(layout, progress))
         for pair in _without_data(pairs, plan):
-            raise paths.nothing_known(layout, pair, options)
+            raise paths.nothing_known(state, pair, options)
         return replace(plan, options=options.to_make_again())
 
     before = Before(running, rolled_back, request.on_disk)
@@ -136,23 +138,17 @@ def _without_data(pairs: list[Pair], plan: Plan) -> list[Pair]:
     if len(pairs) == 1:
         has_data = plan.projects or plan.writes or plan.history
         return [] if has_data else pairs
-    data = _paths_of_data(plan)
-    with_data = _at_or_above(data)
+    with_data: set[str] = set()  # and all that it is in
+    for path in _paths_of_data(plan):
+        above = with_parents(path)
+        with_data.update(above)
     without: list[Pair] = []
     moves = zip(pairs, plan.moves, strict=True)
     for pair, (old, _) in moves:
-        is_known = compared(old) in with_data
-        if not is_known:
+        key = compared(old)
+        if key not in with_data:
             without.append(pair)
     return without
-
-
-def _at_or_above(paths: Iterable[str]) -> set[str]:
-    """These paths and all that they are in, as they are compared."""
-    above: set[str] = set()
-    for path in paths:
-        above.update(with_parents(path))
-    return above
 
 
 def _paths_of_data(plan: Plan) -> set[str]:

@@ -103,7 +103,7 @@ def _in_another_case(new: str, real: str) -> str:
     return os.path.join(os.path.dirname(real), os.path.basename(new))
 
 
-def check_pairs(layout: Layout, pairs: list[Pair], options: MoveOptions) -> None:
+def check_pairs(state: State, pairs: list[Pair], options: MoveOptions) -> None:
     """RefusedError for what can't be meant."""
     olds = {pair.old for pair in pairs}
     targets = {pair.new for pair in pairs}
@@ -117,9 +117,9 @@ def check_pairs(layout: Layout, pairs: list[Pair], options: MoveOptions) -> None
         try:
             _check_shape(pair, options)
             if options.move_folder:
-                _check_folder(layout, pair, olds, options)
+                _check_folder(state, pair, olds, options)
             elif not options.skip_path_check:
-                _check_existence(layout, pair, targets, options)
+                _check_existence(state, pair, targets, options)
                 _check_habit(pair, options)
         except RefusedError as error:
             raise _in_list(pair, error) from None
@@ -159,7 +159,7 @@ def _check_shape(pair: Pair, options: MoveOptions) -> None:
 
 
 def _check_folder(
-    layout: Layout, pair: Pair, olds: set[str], options: MoveOptions
+    state: State, pair: Pair, olds: set[str], options: MoveOptions
 ) -> None:
     """RefusedError unless the folder can be renamed from OLD to NEW."""
     without_folder = replace(options, move_folder=False)
@@ -167,16 +167,16 @@ def _check_folder(
     if os.path.islink(pair.old) or not os.path.isdir(pair.old):
         hint = ask(without_folder, "leave --move-folder out")
         swapped = None
-        if not _has_data(layout, pair.old, pair.typed_old):
+        if not _has_data(state, pair.old, pair.typed_old):
             hint = WHAT_IS_KNOWN
-            if _has_data(layout, pair.new):
+            if _has_data(state, pair.new):
                 text = "if the two are swapped"
                 swapped = _with_paths(options, text, pair.new, pair.old)
         raise RefusedError(f"there is no folder {pair.old} to rename", swapped, hint)
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         raise RefusedError(
             f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
-            _into_folder(layout, pair, options),
+            _into_folder(state, pair, options),
             "choose another name, or move what is there out of the way",
         )
     if repository := superproject(pair.old):
@@ -195,18 +195,18 @@ def _check_folder(
         )
 
 
-def _into_folder(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
+def _into_folder(state: State, pair: Pair, options: MoveOptions) -> Hint | None:
     """Not into another project."""
     inside = _inside_new(pair)
     if not os.path.isdir(pair.new) or os.path.lexists(inside):
         return None
-    if os.path.lexists(f"{pair.new}/.git") or _is_known(layout, pair.new):
+    if os.path.lexists(f"{pair.new}/.git") or _is_known(state, pair.new):
         return None
     return _with_paths(options, "to move it into that folder", pair.typed_old, inside)
 
 
 def _check_existence(
-    layout: Layout, pair: Pair, targets: set[str], options: MoveOptions
+    state: State, pair: Pair, targets: set[str], options: MoveOptions
 ) -> None:
     """RefusedError unless OLD is gone and NEW is there."""
     old = pair.old
@@ -220,7 +220,7 @@ def _check_existence(
     if old in targets or _same_folder(pair):
         has_old = False
     if has_old or not has_new:
-        raise _not_renamed(layout, pair, options, has_old, has_new)
+        raise _not_renamed(state, pair, options, has_old, has_new)
 
 
 def _refuse_other_case(pair: Pair, options: MoveOptions) -> None:
@@ -233,7 +233,7 @@ def _refuse_other_case(pair: Pair, options: MoveOptions) -> None:
 
 
 def _not_renamed(
-    layout: Layout, pair: Pair, options: MoveOptions, has_old: bool, has_new: bool
+    state: State, pair: Pair, options: MoveOptions, has_old: bool, has_new: bool
 ) -> RefusedError:
     """What is wrong with these two paths, and what may be meant; the way around it
     comes last.
@@ -247,11 +247,11 @@ def _not_renamed(
     elif has_old:
         what = f"{old} still exists, and {new} does not exist"
         hints = []
-        if _has_data(layout, new):
+        if _has_data(state, new):
             hints.append(_with_paths(options, "if the two are swapped", new, old))
     else:
-        hints = [_meant_new(layout, pair, options)]
-    if not _has_data(layout, old, pair.typed_old):
+        hints = [_meant_new(state, pair, options)]
+    if not _has_data(state, old, pair.typed_old):
         what += f"; {_no_data(old)}"
         hints.append(WHAT_IS_KNOWN)
     elif has_old and not has_new:
@@ -274,28 +274,28 @@ def _into_itself(pair: Pair) -> str | None:
     return "a folder can't be moved into itself: rename it by hand, in two steps"
 
 
-def _has_data(layout: Layout, *paths: str) -> bool:
+def _has_data(state: State, *paths: str) -> bool:
     """Whether Claude Code has any for a path; where that can't be told, it may have."""
     try:
-        known = State(layout).known_paths()
+        known = state.known_paths()
     except (CcmoveError, OSError):
         return True
     return any(at_or_below(client_spelling(path), known) for path in paths)
 
 
-def _is_known(layout: Layout, path: str) -> bool:
+def _is_known(state: State, path: str) -> bool:
     """Whether it is a project of Claude Code's; in doubt it is."""
     try:
-        return client_spelling(path) in State(layout).known_paths()
+        return client_spelling(path) in state.known_paths()
     except (CcmoveError, OSError):
         return True
 
 
-def _meant_new(layout: Layout, pair: Pair, options: MoveOptions) -> Hint | None:
+def _meant_new(state: State, pair: Pair, options: MoveOptions) -> Hint | None:
     """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
     folders = folders_in(os.path.dirname(pair.new))
     text = "did you mean (same repository)"
-    folder = _same_repository(layout, pair, folders)
+    folder = _same_repository(state, pair, folders)
     if folder is None:
         text = "did you mean"
         folder = _almost_called(pair.new, folders)
@@ -310,11 +310,11 @@ def _almost_called(path: str, folders: list[str]) -> str | None:
     return by_name[near[0]] if near else None
 
 
-def _same_repository(layout: Layout, pair: Pair, folders: list[str]) -> str | None:
+def _same_repository(state: State, pair: Pair, folders: list[str]) -> str | None:
     """The first of these folders that has one of OLD's remotes."""
     old, _ = pair.real
     try:
-        ours = identity_of(State(layout), old)
+        ours = identity_of(state, old)
     except (CcmoveError, OSError):
         return None
     if not ours.remotes:
@@ -397,13 +397,13 @@ def _who_runs(session: LiveSession) -> str:
     )
 
 
-def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
+def known_moves(state: State, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
     """The real paths; for an OLD for which there is no data there,
     the path as typed.
     """
     moves = [pair.real for pair in pairs]
     if moves != [pair.typed for pair in pairs]:
-        known = State(layout).known_paths()
+        known = state.known_paths()
         moves = [_known_move(pair, known) for pair in pairs]
     return tuple(moves)
 
@@ -416,9 +416,9 @@ def _known_move(pair: Pair, known: set[str]) -> tuple[str, str]:
     return pair.typed
 
 
-def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:
+def nothing_known(state: State, pair: Pair, options: MoveOptions) -> NoMove:
     """There is nothing to move: another OLD was meant, or NEW has it already."""
-    known = State(layout).known_paths()
+    known = state.known_paths()
     old, new = pair.real
     what = _no_data(old)
     hint: Hint | None = WHAT_IS_KNOWN
