@@ -74,9 +74,8 @@ class Hint:
 
     text: str = ""
     command: tuple[str, ...] = ()
-    again: bool = False  # what was asked, with these changes:
-    merge: bool = False
-    instead: tuple[str, str] | None = None  # an argument as typed, and the right one
+    again: bool = False  # what was asked
+    merge: bool = False  # with --merge
 
 
 def to_type(*command: object, text: str = "") -> Hint:
@@ -88,13 +87,9 @@ def ask(asked: Asked, text: str = "") -> Hint:
     return to_type("ccmove", *asked.to_argv(), text=text)
 
 
-def again(
-    text: str = "", *, merge: bool = False, instead: tuple[str, str] | None = None
-) -> Hint:
-    """What was asked once more, which only who prints it knows: with --merge, or with
-    another argument.
-    """
-    return Hint(text, again=True, merge=merge, instead=instead)
+def again(text: str = "", *, merge: bool = False) -> Hint:
+    """What was asked once more, which only who prints it knows; maybe with --merge."""
+    return Hint(text, again=True, merge=merge)
 
 
 def look_at(path: object) -> Hint:
@@ -111,8 +106,6 @@ def in_words(
         asked = asked or PLAIN_MOVE
         if hint.merge:
             asked = asked.with_merge()
-        if hint.instead is not None:
-            asked = asked.with_argument(*hint.instead)
         hint = ask(asked, hint.text)
     return hint.text, as_typed(hint.command, config_dir)
 

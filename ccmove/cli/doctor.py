@@ -86,14 +86,20 @@ def _findings(examination: Examination, asked: DoctorOptions) -> Answer:
 def _examine(
     call: Call, asked: Asked, roots: Iterable[str] | None
 ) -> tuple[Examination, set[str]]:
-    """What is wrong with the subjects that were asked about, and all names of those."""
+    """What is wrong with the subjects that were asked about, and all names of those;
+    what concerns every project is always there.
+    """
     bar = call.progress()
     survey = Survey(call.find_layout(), bar)
     examination = examine(survey, roots)
     bar.close()
-    names = _names(examination, asked.arguments)
-    about = _about(examination, names)
-    return about, names
+    names = _names(examination, asked)
+    findings = [
+        finding
+        for finding in examination.findings
+        if finding.kind in OF_ALL or _is_about(finding, names)
+    ]
+    return replace(examination, findings=tuple(findings)), names
 
 
 def _plan(examination: Examination) -> str:
@@ -256,40 +262,31 @@ def _is_of_others(finding: Finding, names: set[str], survey: Survey) -> bool:
     return is_directory and not _is_about(finding, names)
 
 
-def _about(examination: Examination, names: set[str]) -> Examination:
-    """What is wrong with these; what concerns every project is always there."""
-    findings = [
-        finding
-        for finding in examination.findings
-        if finding.kind in OF_ALL or _is_about(finding, names)
-    ]
-    return replace(examination, findings=tuple(findings))
-
-
 def _is_about(finding: Finding, names: set[str]) -> bool:
     return not names.isdisjoint((finding.subject, *finding.names))
 
 
-def _names(examination: Examination, subjects: tuple[str, ...]) -> set[str]:
+def _names(examination: Examination, asked: Asked) -> set[str]:
     """The names of these subjects, each of which must be known: a path with all below
     it, a name, a session. With those of the projects that hold such a session, and of
     the projects' directories; without subjects, of everything.
     """
     survey = examination.survey
-    sessions = survey.directories_of_sessions
-    known = {*survey.by_path, *survey.directories, *sessions}
+    paths, sessions = survey.by_path, survey.directories_of_sessions
+    known = {*paths, *survey.directories, *sessions}
     for finding in examination.findings:
         known.add(finding.subject)
         known.update(finding.names)
     names = set[str]()
-    for typed in subjects:
-        names |= find_subject(survey.layout, typed, known, survey.by_path)
-    if not subjects:
+    if not asked.arguments:
         names = known
+    for typed in asked.arguments:
+        found = find_subject(survey.layout, asked, typed, known, paths)
+        names |= found
     holding = set[str]()  # directories with one of the sessions
     for session in names.intersection(sessions):
         holding.update(sessions[session])
-    for path, project in survey.by_path.items():
+    for path, project in paths.items():
         directories = project.directories
         if path in names or holding.intersection(directories):
             names |= {path, *directories, *possible_names(path)}

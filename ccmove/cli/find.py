@@ -82,7 +82,7 @@ def find_pair(call: Call, asked: MoveOptions) -> MoveOptions:
         new = os.path.realpath(typed)
         matches = _of_new(survey, new)
     else:
-        matches = _of_old(survey, typed)
+        matches = _of_old(survey, asked)
     bar.close()
     matches.sort(key=Match.order)
     level = matches[0].level
@@ -218,12 +218,13 @@ def _comes_along(match: Match, matches: list[Match]) -> bool:
     return False
 
 
-def _of_old(survey: Survey, typed: str) -> list[Match]:
+def _of_old(survey: Survey, asked: MoveOptions) -> list[Match]:
     """Where the project that was at a path may be now."""
+    (typed,) = asked.arguments
     finder = Finder(survey)
     gone = [*finder.lost, *survey.former]
     layout, known = survey.layout, survey.by_path
-    subjects = paths.find_subject(layout, typed, gone, known)
+    subjects = paths.find_subject(layout, asked, typed, gone, known)
     olds = sorted(subjects)
     spellings = (os.path.abspath(typed), os.path.realpath(typed))
     for spelling in spellings:

@@ -46,7 +46,7 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
     paths = set(survey.by_path)
     projects = []
     for typed in asked.arguments:
-        paths = find_subject(layout, typed, paths, paths)
+        paths = find_subject(layout, asked, typed, paths, paths)
     for project in survey.projects:
         if asked.arguments and project.path not in paths:
             continue
@@ -66,12 +66,13 @@ def where_command(call: Call, asked: Asked) -> Answer:
     know it is the directory that it would use, and the exit code is 3.
     """
     layout = call.find_layout()
-    (path,) = asked.arguments
-    spellings = resolve_path(path)
+    (typed,) = asked.arguments
+    spellings = resolve_path(typed)
     where = find_whereabouts(layout, *spellings)
     result = Result("ok")
     if not where.is_known:
-        error = unknown(layout, path, where.path, where.known_paths)
+        path, known = where.path, where.known_paths
+        error = unknown(layout, asked, typed, path, known)
         result = call.failed(error)
     show = partial(show_where, where, result)
     return Answer(show, result.exit_code)

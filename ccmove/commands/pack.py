@@ -91,7 +91,7 @@ def _look(
         known = known or State(layout).known_paths()
         if sessions and at_or_below(path, known):
             raise no_session(sessions, paths)
-    raise unknown(layout, typed, spellings[0], known)
+    raise unknown(layout, options, typed, spellings[0], known)
 
 
 def _at_or_below(path: str, *, only: bool) -> PathMap:

@@ -18,7 +18,7 @@ from ccmove.claude.owners import folder_exists, folders_in
 from ccmove.claude.state import State
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, UsageError
-from ccmove.hints import Hint, again, ask, look_at, to_type
+from ccmove.hints import Asked, Hint, ask, look_at, to_type
 from ccmove.plan.newcomers import identity_of
 from ccmove.rewrite.pathmap import PathMap, client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows, native
@@ -434,7 +434,11 @@ def nothing_known(state: State, pair: Pair, options: MoveOptions) -> NoMove:
 
 
 def find_subject(
-    layout: Layout, typed: str, names: Iterable[str], paths: Iterable[str]
+    layout: Layout,
+    asked: Asked,
+    typed: str,
+    names: Iterable[str],
+    paths: Iterable[str],
 ) -> set[str]:
     """Those of the names that are what was typed, or below it;
     else the nearest paths are named.
@@ -451,27 +455,26 @@ def find_subject(
             subjects.add(name)
     if subjects:
         return subjects
-    raise unknown(layout, typed, path, paths)
+    raise unknown(layout, asked, typed, path, paths)
 
 
 def unknown(
-    layout: Layout, typed: str, path: str, paths: Iterable[str]
+    layout: Layout, asked: Asked, typed: str, path: str, paths: Iterable[str]
 ) -> NothingKnownError:
     """That there is no data for a path, with where we moved it, or the nearest of
     these.
     """
+    what = _no_data(path)
     moved_to = _moved_to(layout, path)
     if moved_to is not None:
-        what = f"{_no_data(path)}; it was moved to {moved_to}"
-        return NothingKnownError(what, again(instead=(typed, moved_to)))
+        right = asked.with_argument(typed, moved_to)
+        return NothingKnownError(f"{what}; it was moved to {moved_to}", ask(right))
     near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
     if near:
-        correction = (typed, near[0])
-        hint = again("did you mean", instead=correction)
-    what = _no_data(path)
-    named = _named(near)
-    return NothingKnownError(what, hint, details=named)
+        right = asked.with_argument(typed, near[0])
+        hint = ask(right, "did you mean")
+    return NothingKnownError(what, hint, details=_named(near))
 
 
 def _moved_to(layout: Layout, path: str) -> str | None:

@@ -166,38 +166,28 @@ def _lost(finder: Finder, split: dict[str, set[str]]) -> Iterator[Finding]:
             yield finding
         else:
             unfound.append(finding)
-    subjects = [finding.subject for finding in unfound]
-    look = _look_further(finder, subjects)
-    for finding in unfound:
-        if look:
-            yield replace(finding, command=look)
-            continue
-        home = finder.survey.layout.home
-        known = f"not found in {home}. If you know where it is: ccmove OLD NEW"
-        yield replace(finding, details=(*finding.details, known))
+    yield from _to_search(finder, unfound)
 
 
 def _of_projects(finder: Finder) -> Iterator[Finding]:
-    """Of each that did not move with a folder around it."""
+    """Of each that did not move with a folder around it; it may move together with
+    another.
+    """
     parents = set(finder.parents)
-    for path in finder.lost:
-        if parents.isdisjoint(ancestors(path)):
-            yield _of_project(finder, path, _lost_around(finder, path))
-
-
-def _of_project(finder: Finder, path: str, along: str | None) -> Finding:
-    """Of one that is lost, and may move together with another."""
-    project = finder.lost[path]
-    candidates = finder.homes[path]
-    folders = [candidate.path for candidate in candidates]
-    return Finding(
-        _kind(finder.survey, project),
-        path,
-        described(project),
-        names=(*project.directories, *folders),
-        candidates=() if along else candidates,
-        along=along,
-    )
+    for path, project in finder.lost.items():
+        if not parents.isdisjoint(ancestors(path)):
+            continue
+        along = _lost_around(finder, path)
+        candidates = finder.homes[path]
+        folders = [candidate.path for candidate in candidates]
+        yield Finding(
+            _kind(finder.survey, project),
+            path,
+            described(project),
+            names=(*project.directories, *folders),
+            candidates=() if along else candidates,
+            along=along,
+        )
 
 
 def _parent(finder: Finder, path: str) -> Finding:
@@ -268,22 +258,25 @@ def _directories_of_both(finder: Finder, path: str, new: str) -> set[str]:
     return names
 
 
-def _look_further(finder: Finder, paths: list[str]) -> str:
-    """The search that was not made yet; one that looked nowhere looks nearby first. For
-    several projects it is one.
+def _to_search(finder: Finder, unfound: list[Finding]) -> Iterator[Finding]:
+    """Each with the search that was not made yet, which is one for several projects;
+    who looked nowhere looks nearby first. Where all was searched, what to type.
     """
-    subject = [] if len(paths) > 1 else paths
     layout = finder.survey.layout
     home = str(layout.home)
-    if finder.roots is None:
-        return layout.command("doctor", *subject)
-    if home in finder.roots:
-        return ""
+    roots = finder.roots or []
     words = ["doctor"]
-    for root in (*finder.roots, home):
-        words += ["--search", root]
-    words += subject
-    return layout.command(*words)
+    if finder.roots is not None:
+        for root in (*roots, home):
+            words += ["--search", root]
+    if len(unfound) == 1:
+        words.append(unfound[0].subject)
+    for finding in unfound:
+        if home in roots:
+            known = f"not found in {home}. If you know where it is: ccmove OLD NEW"
+            yield replace(finding, details=(known,))
+        else:
+            yield replace(finding, command=layout.command(*words))
 
 
 def _of_ours(survey: Survey) -> Iterator[Finding]:

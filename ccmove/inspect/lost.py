@@ -398,18 +398,18 @@ class Finder:
         instead.
         """
         near, gone = nearest_folder(path)
-        folders = self._unknown_in(near)
-        if path not in self.lost:
-            folders = self._around.folders[:MOST_LOOKED_AT]
+        tail = path.removeprefix(gone)
+        is_lost = path in self.lost
+        folders = self._around.folders[:MOST_LOOKED_AT]
+        if is_lost:
+            folders = self._unknown_in(near)
         if self._named is not None and self._named not in folders:
             folders.append(self._named)
-        tail = path.removeprefix(gone)
         for folder in folders:
-            if not tail or path not in self.lost:
-                yield from self._around_others(path, folder)
-                continue
             new = folder + tail
-            if os.path.isdir(new):
+            if not tail or not is_lost:
+                yield from self._around_others(path, folder)
+            elif os.path.isdir(new):
                 yield new, Basis.INSIDE, f"{tail[1:]} is in {folder}"
 
     def _around_others(self, path: str, folder: str) -> Iterator[Sign]:

@@ -5,6 +5,7 @@ tools, MCP servers, links of GitHub.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
 
 from ccmove.claude.state import MEMORY, get, members
@@ -12,7 +13,7 @@ from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import Plan, Write
 from ccmove.plan.records import Count
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import tail_below
+from ccmove.rewrite.pathmap import at_or_below
 from ccmove.text import as_text
 
 SERVERS = "mcpServers"
@@ -67,10 +68,11 @@ def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
         if is_moved or plan.is_of_archive:
             gain = _gain(entry, there_already)
             amounts += gain  # what is less does not count
+    concerned = at_or_below(chain(*plan.moves))
     others = 0
     changed = _changed(entries, entries_there)
     for path in changed:
-        others += not _concerns(plan, path)
+        others += not concerned.covers(path)
     return Belongings(notes=notes, others=others, **amounts)
 
 
@@ -133,12 +135,3 @@ def _links(values: object) -> Iterator[tuple[str, str]]:
 def _length(entry: object, name: str) -> int:
     value = get(entry, name)
     return len(value) if isinstance(value, list | dict) else 0
-
-
-def _concerns(plan: Plan, path: str) -> bool:
-    """Whether it is one of the paths that are moved, or that they are moved to."""
-    for move in plan.moves:
-        for base in move:
-            if tail_below(path, base) is not None:
-                return True
-    return False

@@ -42,12 +42,12 @@ HINTS: dict[str, tuple[Hint, Asked | None, str]] = {
         "ccmove list --sort size old",
     ),
     "with another": (
-        again(instead=("old", "/older")),
+        ask(LISTED.with_argument("old", "/older")),
         LISTED,
         "ccmove list --sort size /older",
     ),
     "with what was not typed": (
-        again(instead=("x", "y")),
+        ask(MOVED.with_argument("x", "y")),
         MOVED,
         "ccmove --dry-run /old /new",
     ),
