@@ -120,9 +120,9 @@ class PortionBack:
     move: ProjectMove  # of the run; of a project begun since one that never was
     directory: ProjectDirectory
     items: tuple[Item, ...]  # of sessions
-    staying: tuple[Item, ...]  # of sessions that came since
-    follows: bool  # what came since goes back
-    is_whole: bool  # the directory itself goes back, with all that is in it
+    staying: tuple[Item, ...] = ()  # of sessions that came since
+    follows: bool = False  # what came since goes back
+    is_whole: bool = False  # the directory itself goes back, with all that is in it
 
     @property
     def source(self) -> Path:
@@ -131,6 +131,11 @@ class PortionBack:
     @property
     def target(self) -> Path:
         return self.source.with_name(self.move.source)
+
+    @property
+    def goes(self) -> bool:
+        """Whether there is something that goes back."""
+        return self.is_whole or bool(self.items)
 
     @property
     def is_in_place(self) -> bool:
@@ -203,10 +208,7 @@ def _moves_back(
 
     What was brought goes by its ID, what came since by its owner.
     """
-    following: dict[str | None, ProjectMove] = {}
-    for move in moves:
-        if since.takes_back(move.pair):
-            following[move.new_path] = move
+    following = [move for move in moves if since.takes_back(move.pair)]
     for item in items:
         session = session_of(item.name)
         if session in since.brought:
@@ -215,7 +217,23 @@ def _moves_back(
             yield None
         else:
             owner = holding.owner(item)
-            yield following.get(owner)
+            yield _move_of_since(owner, following, since)
+
+
+def _move_of_since(
+    owner: str | None, following: list[ProjectMove], since: Since
+) -> ProjectMove | None:
+    """The move by whose undo it goes back: its owner's, or the one with which its
+    owner, who was begun below NEW, shares the directory.
+    """
+    for move in following:
+        if move.new_path == owner:
+            return move
+    old = since.following.map(owner) if owner else None
+    for move in following:
+        if old is not None and encode(old) == move.source:
+            return move
+    return None
 
 
 def _has_new_notes(
@@ -249,15 +267,12 @@ def _with_changed_notes(projects: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def begun_below(owners: Owners, since: Since) -> Iterator[PortionBack]:
-    """Directories of projects that were begun below NEW after the run: those that go
-    back, and those of which all stays.
+    """Directories of projects that were begun below NEW after the run: what goes back
+    of each, and what stays.
     """
     names = _names_of_begun(owners.state, since)
     for directory in owners.state.readable(names):
-        holding = owners.of(directory.name)
-        move = _move_of_begun(holding, since)
-        if move is not None:
-            yield _portion_of_begun(directory, move, since)
+        yield from _portions_of_begun(owners.of(directory.name), since)
 
 
 def _names_of_begun(state: State, since: Since) -> Iterator[str]:
@@ -270,34 +285,60 @@ def _names_of_begun(state: State, since: Since) -> Iterator[str]:
             yield name
 
 
-def _portion_of_begun(
-    directory: ProjectDirectory, move: ProjectMove, since: Since
-) -> PortionBack:
-    """All of it goes back, or nothing."""
-    items = _of_sessions(directory)
-    if since.takes_back(move.pair):
-        return PortionBack(move, directory, items, (), follows=True, is_whole=True)
-    return PortionBack(move, directory, (), items, follows=False, is_whole=False)
+def _portions_of_begun(holding: Holding, since: Since) -> Iterator[PortionBack]:
+    """One for each path that was begun since.
+
+    The directory goes whole where all who have a claim on it go to one other. Else
+    their sessions go, and notes stay: nothing shows whose they are.
+    """
+    going: list[ProjectMove] = []
+    staying: list[ProjectMove] = []
+    for move in _moves_of_begun(holding, since):
+        row = going if since.takes_back(move.pair) else staying
+        row.append(move)
+    directory = holding.directory
+    is_whole = _all_go(holding, going)
+    for move in going:
+        items = _items_of(holding, move)
+        yield PortionBack(
+            move,
+            directory,
+            items,
+            follows=is_whole,
+            is_whole=is_whole,
+        )
+    for move in staying:
+        items = _items_of(holding, move)
+        yield PortionBack(move, directory, (), items)
 
 
-def _move_of_begun(holding: Holding, since: Since) -> ProjectMove | None:
-    """As if a run had brought it. None unless it is of one path below a NEW."""
-    paths = holding.claims.keys() - since.own_paths
-    if len(paths) != 1:
-        return None
-    (new,) = paths
+def _all_go(holding: Holding, going: list[ProjectMove]) -> bool:
+    """Whether these are all who have a claim on it, and go to one other directory."""
+    targets = {move.source for move in going}
+    return len(going) == len(holding.claims) and len(targets) == 1
+
+
+def _items_of(holding: Holding, move: ProjectMove) -> tuple[Item, ...]:
+    items = _of_sessions(holding.directory)
+    return tuple(item for item in items if holding.owner(item) == move.new_path)
+
+
+def _moves_of_begun(holding: Holding, since: Since) -> Iterator[ProjectMove]:
+    """Of each path below a NEW, as if a run had brought it."""
     moves = [(there, here) for here, there in since.manifest.moves]
-    old = since.following.map(new) or PathMap(tuple(moves)).map(new)
-    if old is None:
-        return None
-    return ProjectMove(
-        path=old,
-        new_path=new,
-        source=encode(old),
-        target=holding.directory.name,
-        kind="rename",
-        entries=(),
-    )
+    all_back = PathMap(tuple(moves))
+    for new in sorted(holding.claims.keys() - since.own_paths):
+        old = since.following.map(new) or all_back.map(new)
+        if old is None:
+            continue
+        yield ProjectMove(
+            path=old,
+            new_path=new,
+            source=encode(old),
+            target=holding.directory.name,
+            kind="rename",
+            entries=(),
+        )
 
 
 def sessions_of(items: Iterable[Item]) -> set[str]:

@@ -52,7 +52,7 @@ def plan_undo(
     # Twice, since who is absent is known when what was begun below NEW is.
     since = Since(manifest)
     begun = list(begun_below(owners, since))
-    going = [portion for portion in begun if portion.follows]
+    going = [portion for portion in begun if portion.goes]
     absent = absent_sessions(state, manifest, going)
     since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(owners, since), *going]

@@ -295,7 +295,9 @@ class Undoing:
 
     def _index_back(self, text: str, portion: PortionBack) -> str:
         """An index with OLD's paths; NotJsonError when it is none."""
-        paths = PathMap(((portion.move.new_path, portion.move.path),))
+        pair = portion.move.new_path, portion.move.path
+        following = self.since.following
+        paths = PathMap((pair, *following.moves), following.kept)
         names = ((portion.source.name, portion.target.name),)
         return index.rewritten(text, paths.map, NameMap(names, paths))
 

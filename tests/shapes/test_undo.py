@@ -150,12 +150,26 @@ SHAPES = {
         options=("--only",),
         since={"new": "old"},
     ),
+    "twins begun since below NEW": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        since={"new": "old", "new/my-app": "old/my-app", "new/my_app": "old/my_app"},
+    ),
+    "a twin begun since of a project that came along": Shape(
+        moves=(("old", "new"),),
+        had=("old/my-app",),
+        options=("-m",),
+        folders=("old",),
+        since={"new/my-app": "old/my-app", "new/my_app": "old/my_app"},
+    ),
 }  # fmt: skip
 # Two paths, one memory:
 SHARED = (
     "a split",
     "the same encoded name",
     "a twin whose folder is gone came along",
+    "twins begun since below NEW",
+    "a twin begun since of a project that came along",
 )
 # A rename saves no notes, so that a changed one is whole in one place or the other.
 UNSAVED = (
@@ -514,3 +528,20 @@ def test_a_project_begun_below_new_that_stays_is_named_with_the_command(
     done = story.run(*words)
     assert done.exit == 0, (done.out, done.err)
     story.assert_together(story.begun[new], old)
+
+
+@pytest.mark.parametrize("had", [("old",), ("old", "new-x")], ids=["since", "before"])
+def test_a_project_begun_below_new_goes_back_out_of_a_neighbours_directory(
+    state: StateBuilder, had: tuple[str, ...]
+) -> None:
+    """Found by hand: its prompts went back, and its session stayed."""
+    since = {"new": "old", "new/x": "old/x", "new-x": "new-x"}
+    story = told(state, Shape((("old", "new"),), since, had))
+    story.whole()
+    for begun_at, place in since.items():
+        story.assert_together(story.begun[begun_at], place)
+    if "new-x" in had:
+        assert story.life.note_lines("new-x", story.topic("new-x"))
+        for session in story.projects["new-x"].sessions:
+            story.assert_together(session, "new-x")
+    story.assert_consistent()
