@@ -31,6 +31,7 @@ from ccmove.commands.failures import as_ours
 from ccmove.commands.options import (
     MoveOptions,
     PackOptions,
+    RecoverOptions,
     UndoOptions,
     UnpackOptions,
     check_flags,
@@ -49,6 +50,8 @@ from ccmove.run import rollback
 from ccmove.transfer.packed import Packed as Packed
 
 AnyPath = str | os.PathLike[str]
+# Of another machine, and what they are here.
+Folders = Mapping[str, AnyPath] | Mapping[os.PathLike[str], AnyPath]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ def apply(move: Move) -> Result:
     """Do it, or leave everything as it was.
     The state is looked at again, under the locks.
     """
+    if not isinstance(move, Move):
+        raise UsageError(f"move is not what plan_move returns: {move!r}")
     with _our_errors(move.state):
         return moving.move(move.state, [move.pair], move.options)
 
@@ -120,24 +125,31 @@ def undo(
 
 
 def pack(
-    path: AnyPath,
+    path: AnyPath | None,
     file: AnyPath,
     *,
     sessions: Iterable[str] = (),
     config_dir: AnyPath | None = None,
     **flags: bool,
 ) -> Packed:
-    """Pack what is kept of a project into this file; all of it, or these sessions."""
+    """Pack what is kept of a project into this file; all of it, or these sessions.
+
+    With `all=True` there is no path: it is None then.
+    """
     check_flags(PackOptions(), flags)
     given = _config_dir(config_dir)
+    arguments: tuple[str, ...] = ()
+    if path is not None:
+        arguments = (_path("PATH", path),)
     options = PackOptions(
         command="pack",
-        arguments=(_path("PATH", path),),
+        arguments=arguments,
         output=_path("FILE", file),
-        session=tuple(sessions),
+        session=_identifiers(sessions),
         config_dir=given,
         **flags,
     )
+    packing.check_words(options)
     with _state(given) as layout:
         return packing.pack(layout, options, _nobody_looks, _no_pipe)
 
@@ -146,7 +158,7 @@ def unpack(
     file: AnyPath,
     new: AnyPath | None = None,
     *,
-    mapped: Mapping[str, str] | None = None,
+    mapped: Folders | None = None,
     config_dir: AnyPath | None = None,
     **flags: bool,
 ) -> Result:
@@ -156,14 +168,14 @@ def unpack(
     arguments = [_path("FILE", file)]
     if new is not None:
         arguments.append(_path("NEW", new))
-    pairs = (mapped or {}).items()
     options = UnpackOptions(
         command="unpack",
         arguments=tuple(arguments),
-        map=tuple(f"{old}={here}" for old, here in pairs),
+        map=_pairs(mapped or {}),
         config_dir=given,
         **flags,
     )
+    unpacking.check_words(options)
     with _state(given) as layout:
         rolled_back = rollback.recover(layout, dry_run=options.dry_run)
         return unpacking.unpack(layout, options, rolled_back=rolled_back)
@@ -184,10 +196,11 @@ def where(path: AnyPath, *, config_dir: AnyPath | None = None) -> Whereabouts:
         return find_whereabouts(layout, *resolve_path(text))
 
 
-def recover(*, config_dir: AnyPath | None = None) -> Result:
+def recover(*, config_dir: AnyPath | None = None, **flags: bool) -> Result:
     """Roll back a run that was interrupted; nothing is wrong when there is none."""
+    check_flags(RecoverOptions(), flags)
     with _state(_config_dir(config_dir)) as layout:
-        return past.recover_run(layout)
+        return past.recover_run(layout, None, **flags)
 
 
 def doctor(*, config_dir: AnyPath | None = None) -> Examination:
@@ -196,13 +209,39 @@ def doctor(*, config_dir: AnyPath | None = None) -> Examination:
         return examine(Survey(layout))
 
 
-def _path(name: str, path: AnyPath) -> str:
-    if not isinstance(path, str | os.PathLike):
+def _path(name: str, path: object) -> str:
+    """A path as text; UsageError for what the system would not take for one."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or not _is_name(text):
         raise UsageError(f"{name} is not a path: {path!r}")
-    text = os.fspath(path)
-    if not isinstance(text, str):
-        raise UsageError(f"{name} is not a text: {text!r}")
     return text
+
+
+def _is_name(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def _identifiers(sessions: object) -> tuple[str, ...]:
+    """The IDs; one text is not a row of letters."""
+    wrong = UsageError(f"sessions is not a list of IDs: {sessions!r}")
+    if isinstance(sessions, str) or not isinstance(sessions, Iterable):
+        raise wrong
+    identifiers: list[str] = []
+    for each in sessions:
+        if not isinstance(each, str):
+            raise wrong
+        identifiers.append(each)
+    return tuple(identifiers)
+
+
+def _pairs(mapped: Folders) -> tuple[str, ...]:
+    if not isinstance(mapped, Mapping):
+        raise UsageError(f"mapped does not say of folders where they are: {mapped!r}")
+    pairs = mapped.items()
+    return tuple(f"{_path('FROM', old)}={_path('TO', new)}" for old, new in pairs)
 
 
 def _config_dir(path: AnyPath | None) -> str | None:

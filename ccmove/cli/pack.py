@@ -11,7 +11,7 @@ from ccmove.cli.boundary import Answer, Call, give_up_on
 from ccmove.cli.completion import known_projects
 from ccmove.cli.options import flag
 from ccmove.commands.options import PackOptions
-from ccmove.commands.pack import pack, with_file
+from ccmove.commands.pack import check_words, pack, with_file
 from ccmove.errors import CcmoveError, UsageError
 from ccmove.hints import ask
 from ccmove.report.console import Progress
@@ -60,8 +60,7 @@ def pack_command(call: Call, asked: PackOptions) -> Answer:
 
 def _check_words(asked: PackOptions) -> None:
     """UsageError for words that contradict each other, or no place for an archive."""
-    if asked.all and (asked.arguments or asked.only):
-        raise UsageError("--all takes the place of PATH and --only")
+    check_words(asked)
     if asked.dry_run or asked.output is not None:
         return
     if asked.json:

@@ -1,17 +1,12 @@
 """`ccmove unpack`."""
 
-import os
-from dataclasses import replace
-
 import click
 
 from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.options import flag
 from ccmove.commands.options import UnpackOptions
-from ccmove.commands.unpack import unpack
-from ccmove.errors import UsageError
-from ccmove.hints import ask, to_type
+from ccmove.commands.unpack import check_words, unpack
 
 
 @options.command("unpack", UnpackOptions, *options.with_details())
@@ -31,33 +26,7 @@ def unpack_command(call: Call, asked: UnpackOptions) -> Answer:
     NEW is the project's folder here. Without it, the folder of the same path is taken,
     or the current one if it is the same repository.
     """
-    _check_words(asked)
+    check_words(asked)
     layout = call.recover(dry_run=asked.dry_run)
     result = unpack(layout, asked, call.progress(), call.rolled_back)
     return call.answer(result)
-
-
-def _check_words(asked: UnpackOptions) -> None:
-    """UsageError unless there are FILE and at most NEW."""
-    usual = to_type("ccmove", "unpack", "FILE", "NEW")
-    words = asked.arguments
-    if not words:
-        raise UsageError("missing argument: FILE", usual)
-    if len(words) > 2:
-        raise UsageError(f"expected FILE and NEW, got {len(words)} words", usual)
-    if len(words) == 2:
-        _check_both(asked)
-
-
-def _check_both(asked: UnpackOptions) -> None:
-    """UsageError where NEW can't be given, or stands before FILE."""
-    if asked.map:
-        usual = to_type("ccmove", "unpack", "FILE", "NEW")
-        raise UsageError("--map takes the place of NEW", usual)
-    file, new = asked.arguments
-    are_swapped = os.path.isdir(file) and os.path.isfile(new)
-    if are_swapped:
-        what = f"{file} is a folder, not an archive"
-        right = replace(asked, arguments=(new, file))
-        hint = ask(right, "did you mean")
-        raise UsageError(what, hint)

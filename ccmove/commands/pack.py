@@ -22,6 +22,12 @@ TO_A_PIPE = ".tar.gz"
 Write = Callable[[Iterator[bytes]], int]  # to standard output; how many bytes
 
 
+def check_words(options: PackOptions) -> None:
+    """UsageError for words that contradict each other."""
+    if options.all and (options.arguments or options.only):
+        raise UsageError("--all takes the place of PATH and --only")
+
+
 def pack(
     layout: Layout, options: PackOptions, progress: Progress, to_pipe: Write
 ) -> Packed:

@@ -36,6 +36,32 @@ PIPE = "-"
 MOST_NAMED = 5  # projects, in a message
 
 
+def check_words(asked: UnpackOptions) -> None:
+    """UsageError unless there are FILE and at most NEW."""
+    usual = to_type("ccmove", "unpack", "FILE", "NEW")
+    words = asked.arguments
+    if not words:
+        raise UsageError("missing argument: FILE", usual)
+    if len(words) > 2:
+        raise UsageError(f"expected FILE and NEW, got {len(words)} words", usual)
+    if len(words) == 2:
+        _check_both(asked)
+
+
+def _check_both(asked: UnpackOptions) -> None:
+    """UsageError where NEW can't be given, or stands before FILE."""
+    if asked.map:
+        usual = to_type("ccmove", "unpack", "FILE", "NEW")
+        raise UsageError("--map takes the place of NEW", usual)
+    file, new = asked.arguments
+    are_swapped = os.path.isdir(file) and os.path.isfile(new)
+    if are_swapped:
+        what = f"{file} is a folder, not an archive"
+        right = replace(asked, arguments=(new, file))
+        hint = ask(right, "did you mean")
+        raise UsageError(what, hint)
+
+
 def unpack(
     layout: Layout,
     options: UnpackOptions,

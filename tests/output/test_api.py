@@ -4,6 +4,7 @@ import dataclasses
 import re
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,49 @@ def test_what_is_not_an_option_or_not_its_value_is_named(
 def test_what_is_not_a_path_is_an_error_of_ours(known: StateBuilder, path: Any) -> None:
     with pytest.raises(UsageError, match="OLD"):
         plan_move(path, known.code / "new")
+
+
+ARCHIVE = "it.tar.gz"
+SESSION = "01234567-89ab-cdef-0123-456789abcdef"
+# What is wrong with a call, by the name that has to be said.
+WRONG_CALLS: dict[str, Callable[[StateBuilder], object]] = {
+    "config_dir": lambda _: api.where("/x", config_dir="\0"),
+    "PATH": lambda _: api.where("\0"),
+    "PATH is": lambda _: api.pack("\0", ARCHIVE),
+    "FILE": lambda known: api.pack(known.code / "old", "\0"),
+    "FILE is": lambda _: api.unpack("\0"),
+    "NEW": lambda _: api.unpack(ARCHIVE, "\0"),
+    "move": lambda _: apply(None),  # type: ignore[arg-type]
+    "sessions": lambda known: api.pack(known.code / "old", ARCHIVE, sessions=SESSION),
+    "sessions.*: 5": lambda known: api.pack(
+        known.code / "old",
+        ARCHIVE,
+        sessions=5,  # type: ignore[arg-type]
+    ),
+    "sessions.*\\[5\\]": lambda known: api.pack(
+        known.code / "old",
+        ARCHIVE,
+        sessions=[5],  # type: ignore[list-item]
+    ),
+    "mapped": lambda _: api.unpack(ARCHIVE, mapped=5),  # type: ignore[arg-type]
+    "FROM": lambda _: api.unpack(ARCHIVE, mapped={5: "/x"}),  # type: ignore[dict-item]
+    "TO": lambda _: api.unpack(ARCHIVE, mapped={"/x": None}),  # type: ignore[dict-item]
+    "--map": lambda known: api.unpack(ARCHIVE, known.code, mapped={"/x": "/y"}),
+    "--all": lambda known: api.pack(known.code / "old", ARCHIVE, all=True),
+    "onlyy": lambda _: api.recover(onlyy=True),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_what_is_wrong_with_a_call_is_named(
+    known: StateBuilder, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever is given; nothing is taken for something else, and nothing happens."""
+    monkeypatch.chdir(known.root)
+    before = snapshot(known.root)
+    with pytest.raises(UsageError, match=name):
+        WRONG_CALLS[name](known)
+    assert snapshot(known.root) == before
 
 
 def test_an_id_that_is_not_a_text_is_an_error_of_ours(known: StateBuilder) -> None:
