@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any
 
-from ccmove.claude.state import members
+from ccmove.claude.state import get, members
 from ccmove.rewrite.jsonspan import Node, parse
 from ccmove.rewrite.splice import Texts, changed, replaced
 
@@ -26,7 +26,7 @@ GROUP = {
 }
 NEW_FILE = json.dumps({HOOKS: {EVENT: [GROUP]}}, indent=2)
 PLUGIN = "ccmove@"  # begins its name in `enabledPlugins`
-_RUNS_IT = re.compile(r"\bccmove hook\b")
+_RUNS_IT = re.compile(r"""\bccmove(?:\.exe)?["']?\s+hook\b""")
 _BLANK = " \t\r\n\ufeff"
 _UNIT = "  "  # of indentation, where there is nothing to go by
 
@@ -81,9 +81,18 @@ def has_hook(text: str) -> bool:
     """Whether anything in it runs `ccmove hook`, however that is written."""
     for group in _groups(text):
         for hook in group.members()[HOOKS].items:
-            if _RUNS_IT.search(str(hook.value)):
+            if _RUNS_IT.search(_line(hook)):
                 return True
     return False
+
+
+def _line(hook: Node) -> str:
+    """What a hook runs; its arguments may stand apart."""
+    words = [hook.string("command")]
+    arguments = get(hook.value, "args")
+    if isinstance(arguments, list):
+        words += arguments
+    return " ".join(map(str, words))
 
 
 def refuse_others(text: str) -> None:

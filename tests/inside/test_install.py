@@ -233,8 +233,22 @@ def test_the_plugin_is_named_when_it_is_enabled(state: StateBuilder) -> None:
     assert "The plugin" not in hook(state, "--install").out
 
 
-def test_somebodys_own_entry_counts_and_is_theirs(state: StateBuilder) -> None:
-    own = '{"hooks": {"SessionStart": [{"hooks": [{"command": "~/x/ccmove hook"}]}]}}'
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        {"command": "~/x/ccmove hook"},
+        {"command": "python3 -m ccmove hook"},
+        {"command": '"/my tools/ccmove" hook'},
+        {"command": "C:\\tools\\ccmove.exe hook"},
+        {"command": "/x/ccmove", "args": ["hook"]},
+        {"command": "python3", "args": ["-m", "ccmove", "hook"]},
+    ],
+    ids=str,
+)
+def test_somebodys_own_entry_counts_and_is_theirs(
+    state: StateBuilder, theirs: dict[str, object]
+) -> None:
+    own = json.dumps({"hooks": {"SessionStart": [{"hooks": [theirs]}]}})
     file = written(state, own)
     assert hook(state, "--install").out.startswith("Already installed")
     done = hook(state, "--remove")

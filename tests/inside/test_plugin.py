@@ -4,12 +4,14 @@ looks.
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from ccmove.cli.main import COMMANDS
-from ccmove.inside.entry import EVENT, GROUP
+from ccmove.inside.entry import COMMAND, EVENT, GROUP
 from tests.inspect.conftest import nothing_changes
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
@@ -76,6 +78,32 @@ def test_every_command_that_a_page_names_is_one(page: str) -> None:
 def test_the_hook_is_the_one_that_is_installed() -> None:
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text(encoding="utf-8"))
     assert hooks["hooks"] == {EVENT: [GROUP]}
+
+
+NO_PROGRAM = None
+BROKEN = "#!/nowhere/python3\n"
+FAILING = "#!/bin/sh\necho Traceback >&2\nexit 1\n"
+SPEAKING = "#!/bin/sh\necho '{}'\n"
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh"])
+@pytest.mark.parametrize("program", [NO_PROGRAM, BROKEN, FAILING, SPEAKING])
+def test_the_line_of_the_hook_never_fails(
+    program: str | None, shell: str, tmp_path: Path
+) -> None:
+    """Where the program is missing it does not even say so."""
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"{shell} is not on PATH")
+    if program is not None:
+        (tmp_path / "ccmove").write_text(program)
+        (tmp_path / "ccmove").chmod(0o755)
+    env = {"PATH": str(tmp_path)}
+    done = subprocess.run([found, "-c", COMMAND], env=env, capture_output=True)
+    assert done.returncode == 0
+    assert done.stdout == (b"{}\n" if program == SPEAKING else b"")
+    if program is None:
+        assert done.stderr == b""
 
 
 def test_the_marketplace_has_the_plugin() -> None:
