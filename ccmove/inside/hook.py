@@ -64,6 +64,8 @@ def message_for(event: Event, config_dir: str | None) -> str | None:
     session = event.get("session_id")
     if not isinstance(folder, str) or not isinstance(session, str):
         return None
+    if not os.path.isabs(folder) or config_dir == "":  # a variable that is not set
+        return None
     transcript = event.get("transcript_path")
     if isinstance(transcript, str):
         directory = os.path.dirname(transcript)

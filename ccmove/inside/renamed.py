@@ -1,19 +1,22 @@
 """Under which path are the sessions of a folder that was renamed? Said only if all that
 is known leads to one answer.
 
-Two things can tell: the config file, which links each GitHub repository with the
-folders of its checkouts, and our own record of a move. Of a repository without such a
-link nothing is kept that would name it once its folder is gone.
+Three things can tell: the config file, which links each GitHub repository with the
+folders of its checkouts; the transcripts of a repository without a remote, each of
+which notes the commits that it began with; and our own record of a move.
 """
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePath
 
-from ccmove.claude.gitfiles import linked_as
+from ccmove.claude.commits import first_commit
+from ccmove.claude.gitfiles import heads, linked_as, remotes
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.claude.naming import may_be_name_of, sieve, uncut
+from ccmove.claude.naming import encode, may_be_name_of, sieve, uncut
 from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import State
@@ -30,6 +33,7 @@ from ccmove.text import at_home, command_line, plural, printable
 
 OTHER_NAME = "CLAUDE_CODE_PROJECT_DIR_NAME"  # replaces the encoded name altogether
 MOST_OF_MANIFESTS = 8 << 20  # bytes: more takes too long to read
+MOST_ASKED = 300  # projects that are gone
 # Where disks are mounted: what is missing there may be on one that is not.
 MOUNTS = ("/Volumes", "/media", "/mnt", "/net", "/run/media")
 MOUNTS_OF_USERS = ("/media", "/run/media")
@@ -51,7 +55,7 @@ def message_in(folder: str, session: str, config_dir: str | None) -> str | None:
     state = State(layout)
     if _has_sessions(state, new, session):
         return None
-    repository = linked_as(new)
+    repository = Repository.of(new)
     moves = list(still_moved(_our_moves(layout)))
     found = _former_path(state, new, repository, moves)
     if found is None:
@@ -59,14 +63,38 @@ def message_in(folder: str, session: str, config_dir: str | None) -> str | None:
     old, number = found
     if _is_in_doubt(old, new, moves):
         return None
-    what = "folder"
-    if repository is not None:
-        what = "repository"
-        if _has_another_checkout(state, repository, new):
-            return None
+    if _has_another_checkout(state, repository, new):
+        return None
+    what = "repository" if repository.is_known else "folder"
     where = f"{old}, which is gone"
     command = _command(layout, old, new)
     return _message(number, what, where, command)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """By what a repository is known again: as GitHub's, or if it has no remote by the
+    commits that HEAD was at.
+    """
+
+    name: str | None
+    heads: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, folder: str) -> "Repository":
+        if remotes(folder):
+            return cls(linked_as(folder))
+        return cls(None, frozenset(heads(folder)))
+
+    @property
+    def is_known(self) -> bool:
+        return self.name is not None or bool(self.heads)
+
+    def is_in(self, folder: str) -> bool:
+        """Whether another folder is a checkout of it."""
+        if self.name is not None:
+            return linked_as(folder) == self.name
+        return not self.heads.isdisjoint(heads(folder))
 
 
 def _message(number: int, what: str, where: str, command: str) -> str:
@@ -89,15 +117,15 @@ def _has_sessions(state: State, new: str, session: str) -> bool:
 
 
 def _former_path(
-    state: State, new: str, repository: str | None, moves: Iterable[Move]
+    state: State, new: str, repository: Repository, moves: Iterable[Move]
 ) -> tuple[str, int] | None:
     """The path that `new` had before, and its number of sessions; None where nothing
     tells, or more than one could be it. Those below another one came along with that.
     """
     paths = {old for old, path in moves if path == new}
-    if repository is not None:
-        linked = _linked_paths(state, repository)
-        paths.update(linked)
+    paths.update(_linked_paths(state, repository))
+    if repository.heads:
+        paths.update(_paths_with_commits(state, repository.heads))
     olds: dict[str, int] = {}
     for path in sorted(paths):  # those around come before those inside
         is_inside = any(are_nested(path, old) for old in olds)
@@ -111,11 +139,33 @@ def _former_path(
     return olds.popitem()
 
 
-def _linked_paths(state: State, repository: str) -> Iterator[str]:
+def _linked_paths(state: State, repository: Repository) -> Iterator[str]:
     """The checkouts that the config file links with a repository."""
     for name, paths in state.repositories.items():
-        if name.lower() == repository:
+        if name.lower() == repository.name:
             yield from paths
+
+
+def _paths_with_commits(state: State, heads: Collection[str]) -> Iterator[str]:
+    """Projects that are gone, had no remote, and of which a session was begun at one of
+    these commits. What is in another project may be a part of its repository.
+    """
+    known = set(state.config_paths)
+    linked = chain(*state.repositories.values())
+    alone = known.difference(linked)
+    gone = [path for path in alone if folder_exists(path) is False]
+    if len(gone) > MOST_ASKED:
+        return
+    for path in gone:
+        _, *around = with_parents(path)
+        if not known.isdisjoint(around):
+            continue
+        directory = state.layout.projects / encode(path)
+        commit = first_commit(directory, path)
+        if commit is None:
+            continue
+        if any(head.startswith(commit) for head in heads):
+            yield path
 
 
 def _is_in_doubt(old: str, new: str, moves: Iterable[Move]) -> bool:
@@ -141,7 +191,7 @@ def _may_be_unmounted(path: str) -> bool:
     return near in MOUNTS or os.path.dirname(near) in MOUNTS_OF_USERS
 
 
-def _has_another_checkout(state: State, repository: str, new: str) -> bool:
+def _has_another_checkout(state: State, repository: Repository, new: str) -> bool:
     """Whether a folder outside of `new` is a checkout of the repository as well, as far
     as the config file knows: the sessions may be meant for that one.
     """
@@ -150,8 +200,7 @@ def _has_another_checkout(state: State, repository: str, new: str) -> bool:
         if is_there and _is_outside(path, new):
             return True
     for path in filter(_is_checkout, state.config_paths):
-        is_same = linked_as(path) == repository
-        if is_same and _is_outside(path, new):
+        if repository.is_in(path) and _is_outside(path, new):
             return True
     return False
 

@@ -122,6 +122,25 @@ def test_it_speaks_in_a_renamed_folder_and_nowhere_else(
 
 
 @with_clients(is_current)
+def test_a_repository_without_a_remote_is_known_again(desk: Desk) -> None:
+    """By the commit that the client notes in a transcript."""
+    put_on_path(desk)
+    by_settings(desk)
+    old, new = desk.code / "old", desk.code / "new"
+    for folder in (old, desk.code / "other"):
+        make_repo(folder, commit=True)
+        desk.trust(folder)
+    desk.ask(old, new_prompt("fix the fence"))
+    git(old, "commit", "-q", "--allow-empty", "-m", "fix the fence")
+    old.rename(new)
+    assert start(desk, desk.code / "other") is None
+    assert start(desk, new) == (
+        f"1 session of this repository is under {old}, which is gone. "
+        f"Exit Claude Code and run: ccmove {old} {new}"
+    )
+
+
+@with_clients(is_current)
 def test_print_mode_is_told_nothing(desk: Desk) -> None:
     """Nobody would see it; the model never does."""
     put_on_path(desk)

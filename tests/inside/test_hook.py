@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.inspect.conftest import make_repo, nothing_changes
+from tests.inspect.conftest import git, make_repo, nothing_changes
 from tests.support.run import (
     Completed,
     ccmove_command,
@@ -175,6 +175,38 @@ def it_is_another_repository(start: Start) -> None:
     subprocess.run([*git, "git@github.com:acme/other.git"], check=True)
 
 
+def it_is_kept_by_another_host(start: Start) -> None:
+    """What is called the same there need not be the same; Claude Code links none."""
+    git = ["git", "-C", str(start.new), "remote", "set-url", "origin"]
+    subprocess.run([*git, "git@gitlab.com:acme/app.git"], check=True)
+
+
+def its_git_is_a_pipe(start: Start) -> None:
+    """Whoever opened it would wait for ever."""
+    shutil.rmtree(start.new / ".git")
+    os.mkfifo(start.new / ".git")
+
+
+def the_config_of_its_git_is_a_pipe(start: Start) -> None:
+    (start.new / ".git" / "config").unlink()
+    os.mkfifo(start.new / ".git" / "config")
+
+
+def the_config_of_its_git_is_huge(start: Start) -> None:
+    with (start.new / ".git" / "config").open("ab") as file:
+        file.truncate(1 << 30)  # of which the disk has nothing
+
+
+def its_git_leads_back_to_itself(start: Start) -> None:
+    shutil.rmtree(start.new / ".git")
+    (start.new / ".git").symlink_to(".git")
+
+
+def its_git_leads_to_garbage(start: Start) -> None:
+    shutil.rmtree(start.new / ".git")
+    (start.new / ".git").write_bytes(b"gitdir: \xff\x00/" + b"../" * 4096)
+
+
 def it_has_no_remote(start: Start) -> None:
     git = ["git", "-C", str(start.new), "remote", "remove", "origin"]
     subprocess.run(git, check=True)
@@ -268,12 +300,29 @@ def a_backup_is_broken(start: Start) -> None:
     (backup / "manifest.json").write_text("[")
 
 
+def the_config_file_is_nested_too_deeply(start: Start) -> None:
+    start.state.config_file.write_bytes(b'{"projects":' * 10_000)
+
+
 def there_is_no_cwd(start: Start) -> None:
     del start.event["cwd"]
 
 
+def the_cwd_is_not_a_whole_path(start: Start) -> None:
+    """It would be taken for a path below the folder that the hook happens to be in."""
+    start.event["cwd"] = os.path.relpath(start.new, start.state.home)
+
+
+def there_is_no_home(start: Start) -> None:
+    start.env["HOME"] = str(start.state.root / "nowhere")
+
+
 def the_session_is_a_number(start: Start) -> None:
     start.event["session_id"] = 7
+
+
+def a_state_is_named_by_a_variable_that_is_not_set(start: Start) -> None:
+    start.arguments = ("--config-dir", "")
 
 
 def another_state_is_named(start: Start) -> None:
@@ -296,6 +345,12 @@ SILENT = [
     another_gone_project_is_of_it,
     it_is_a_fork,
     it_is_another_repository,
+    it_is_kept_by_another_host,
+    its_git_is_a_pipe,
+    the_config_of_its_git_is_a_pipe,
+    the_config_of_its_git_is_huge,
+    its_git_leads_back_to_itself,
+    its_git_leads_to_garbage,
     it_has_no_remote,
     it_is_no_repository,
     it_is_a_folder_inside,
@@ -307,11 +362,15 @@ SILENT = [
     a_run_of_ours_was_interrupted,
     the_directory_has_another_name,
     the_config_file_is_broken,
+    the_config_file_is_nested_too_deeply,
     the_config_file_is_a_directory,
     the_projects_are_a_file,
     the_folder_is_gone,
     a_backup_is_broken,
     there_is_no_cwd,
+    the_cwd_is_not_a_whole_path,
+    there_is_no_home,
+    a_state_is_named_by_a_variable_that_is_not_set,
     the_session_is_a_number,
     another_state_is_named,
 ]
@@ -500,6 +559,203 @@ def test_another_config_directory_is_named_in_the_command(start: Start) -> None:
     assert by_variable.endswith(f"ccmove {start.old} {start.new} --config-dir ~/other")
 
 
+# -- a repository without a remote
+
+
+@pytest.fixture
+def plain(start: Start) -> Start:
+    """The repository never had a remote; its sessions note the commits that it had."""
+    git(start.new, "remote", "remove", "origin")
+    data = start.state.config()
+    data["githubRepoPaths"] = {}
+    start.state.write_config(data)
+    begins_at(start, start.old, git(start.new, "rev-parse", "HEAD"))
+    return start
+
+
+def begins_at(start: Start, path: Path, *commits: str, cwd: Path | None = None) -> None:
+    """As 2.1.326 and 2.1.327 note it in each transcript of a path."""
+    listed = "\n".join(f"{commit[:7]} a subject" for commit in commits)
+    status = f"Current branch: main\n\nStatus:\n(clean)\n\nRecent commits:\n{listed}"
+    context = {"type": "session_context", "context": {"gitStatus": status}}
+    add_to_transcripts(
+        start,
+        path,
+        {"type": "attachment", "attachment": context, "cwd": str(cwd or path)},
+    )
+
+
+def add_to_transcripts(start: Start, path: Path, record: dict[str, Any]) -> None:
+    directory = start.state.projects / encoded_name(str(path))
+    for transcript in directory.glob("*.jsonl"):
+        with transcript.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def test_a_repository_without_a_remote_is_known_by_its_commits(plain: Start) -> None:
+    assert plain.message() == (
+        f"3 sessions of this repository are under {plain.old}, which is gone. "
+        f"Exit Claude Code and run: ccmove {plain.old} {plain.new}"
+    )
+
+
+def its_sessions_note_no_commit(start: Start) -> None:
+    """As those of older clients."""
+    without_notes(start)
+
+
+def without_notes(start: Start) -> None:
+    for transcript in start.state.projects.glob("*/*.jsonl"):
+        lines = transcript.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if "session_context" not in line]
+        transcript.write_text("".join(kept))
+
+
+def it_has_a_remote_by_now(start: Start) -> None:
+    """It may be a fork."""
+    git(start.new, "remote", "add", "origin", "git@example.com:me/app.git")
+
+
+def it_had_a_remote(start: Start) -> None:
+    data = start.state.config()
+    data["githubRepoPaths"] = {"acme/app": [str(start.old)]}
+    start.state.write_config(data)
+
+
+def it_is_another_repository_of_the_same_name(start: Start) -> None:
+    shutil.rmtree(start.new / ".git")
+    make_repo(start.new)
+    git(start.new, "commit", "-q", "--allow-empty", "-m", "another one")
+
+
+def what_it_was_at_is_forgotten(start: Start) -> None:
+    shutil.rmtree(start.new / ".git" / "logs")
+
+
+def it_is_a_worktree(start: Start) -> None:
+    """The repository itself is elsewhere, and there."""
+    git(start.new, "worktree", "add", "-q", str(start.state.code / "tree"))
+    start.event["cwd"] = str(start.state.code / "tree")
+    start.event["transcript_path"] = ""
+
+
+def a_known_clone_of_it_is_alive(start: Start) -> None:
+    start.state.project("clone", sessions=0)
+    git(start.state.code, "clone", "-q", str(start.new), "clone")
+
+
+def another_gone_project_had_that_commit(start: Start) -> None:
+    start.state.project("older")
+    head = git(start.new, "rev-parse", "HEAD")
+    begins_at(start, start.state.code / "older", head)
+
+
+def somebody_wrote_of_the_commit(start: Start) -> None:
+    """In a prompt, or a tool printed it."""
+    without_notes(start)
+    head = git(start.new, "rev-parse", "HEAD")
+    text = json.dumps({"type": "session_context", "Recent commits": head})
+    message = {"role": "user", "content": f"Recent commits:\n{head[:7]} {text}"}
+    record = {"type": "user", "message": message, "cwd": str(start.old)}
+    add_to_transcripts(start, start.old, record)
+
+
+def the_sessions_were_in_another_folder(start: Start) -> None:
+    without_notes(start)
+    head = git(start.new, "rev-parse", "HEAD")
+    begins_at(start, start.old, head, cwd=start.state.code / "elsewhere")
+
+
+def the_commit_is_not_the_first(start: Start) -> None:
+    """Its history has that commit, as has whatever else was begun from it."""
+    without_notes(start)
+    begins_at(start, start.old, "0123456789", git(start.new, "rev-parse", "HEAD"))
+
+
+def its_name_is_cut_too_short(start: Start) -> None:
+    without_notes(start)
+    begins_at(start, start.old, git(start.new, "rev-parse", "HEAD")[:5])
+
+
+def the_folder_around_it_is_a_project_too(start: Start) -> None:
+    """Then that may be the repository: a session is in a folder of one as well."""
+    start.state.project(start.old.parent / "around", sessions=0)
+    directory = start.state.projects
+    inside = start.state.code / "around" / "old"
+    (directory / encoded_name(str(start.old))).rename(
+        directory / encoded_name(str(inside))
+    )
+    data = start.state.config()
+    data["projects"][str(inside)] = data["projects"].pop(str(start.old))
+    start.state.write_config(data)
+    without_notes(start)
+    begins_at(start, inside, git(start.new, "rev-parse", "HEAD"))
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        its_sessions_note_no_commit,
+        it_has_a_remote_by_now,
+        it_had_a_remote,
+        it_is_another_repository_of_the_same_name,
+        what_it_was_at_is_forgotten,
+        it_is_a_worktree,
+        a_known_clone_of_it_is_alive,
+        another_gone_project_had_that_commit,
+        somebody_wrote_of_the_commit,
+        the_sessions_were_in_another_folder,
+        the_commit_is_not_the_first,
+        its_name_is_cut_too_short,
+        the_folder_around_it_is_a_project_too,
+        the_old_folder_is_there,
+        a_run_of_ours_was_interrupted,
+    ],
+    ids=lambda fact: fact.__name__,
+)
+def test_without_a_remote_any_doubt_is_silence(
+    plain: Start, fact: Callable[[Start], None]
+) -> None:
+    fact(plain)
+    assert plain.message() is None
+
+
+def work_went_on(start: Start) -> None:
+    git(start.new, "commit", "-q", "--allow-empty", "-m", "later")
+
+
+def the_newest_session_notes_nothing(start: Start) -> None:
+    start.state.add_session("old", session_id=OTHER_SESSION)
+
+
+def another_repository_without_a_remote_is_gone(start: Start) -> None:
+    start.state.project("older")
+    begins_at(start, start.state.code / "older", "f" * 40)
+
+
+def its_sessions_are_long(start: Start) -> None:
+    add_to_transcripts(start, start.old, {"type": "user", "message": "x" * 500_000})
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        work_went_on,
+        the_newest_session_notes_nothing,
+        another_repository_without_a_remote_is_gone,
+        its_sessions_are_long,
+    ],
+    ids=lambda fact: fact.__name__,
+)
+def test_without_a_remote_it_is_still_said(
+    plain: Start, fact: Callable[[Start], None]
+) -> None:
+    fact(plain)
+    message = plain.message()
+    assert message is not None
+    assert f"sessions of this repository are under {plain.old}," in message
+
+
 # -- our own record
 
 
@@ -580,6 +836,8 @@ def test_whatever_comes_in_it_ends_well_and_says_one_line_or_nothing(
         b'{"cwd": "\\ud800", "source": "startup", "session_id": ""}',
         b'{"cwd": "/\\u0000", "source": "startup", "session_id": "x"}',
         b" " * (2 << 20),
+        b'{"a":' * 10_000,
+        b"9" * 100_000,
     ],
 )
 def test_what_is_not_an_event_is_answered_with_silence(
