@@ -78,7 +78,8 @@ def sieve(*paths: str) -> Callable[[str], bool]:
     starts: list[str] = []
     for path in paths:
         starts += [name[:LONGEST_NAME] for name in possible_names(path)]
-    return lambda name: name.startswith(tuple(starts))
+    each = tuple(starts)
+    return lambda name: name.startswith(each)
 
 
 def _spellings(path: str) -> tuple[str, ...]:

@@ -145,9 +145,8 @@ class Owners:
         self._listed = self._by_name(self.listed)
         self._add_earlier_moves()
         self._others = self._by_name(_claims(others, "a list"))
-        covered = filter(paths.covers, olds)
-        self._asked_old = self._by_name(_claims(covered, BY_NAME))
-        self._asked_new = self._by_name(_claims(news, BY_NAME))
+        self._asking = self._by_name(_claims(news, BY_NAME))  # OLD before NEW
+        self._asking |= self._by_name(_claims(olds, BY_NAME))
 
     def _add_earlier_moves(self) -> None:
         for name, paths in self.ledger.owners.items():
@@ -239,24 +238,18 @@ class Owners:
         this: it comes from trials with directories of which only memory or an index
         was left, and tests/claude/test_owners.py has the table.
         """
+        name = self.fold(directory.name)
         listed = self._listed_for(directory)
-        claims = [claim for claim in listed if self._is_in_use(claim[0])]
-        if not claims:
-            claims = self._asking_for(directory)
-        if not claims:
-            claims = self._stale(directory, listed)
-        if not claims:
-            claims = self._by_folder(directory)
+        claims = (
+            [claim for claim in listed if self._is_in_use(claim[0])]
+            or self._asking.get(name)
+            or self._stale(name, listed)
+            or self._by_folder(directory)
+        )
         return dict(reversed(claims))
 
-    def _asking_for(self, directory: ProjectDirectory) -> list[Claim]:
-        """The path of the move that has this name: OLD before NEW."""
-        name = self.fold(directory.name)
-        return self._asked_old.get(name) or self._asked_new.get(name, [])
-
-    def _stale(self, directory: ProjectDirectory, listed: list[Claim]) -> list[Claim]:
+    def _stale(self, name: str, listed: list[Claim]) -> list[Claim]:
         """Whoever is listed anywhere, those with a folder if there are some."""
-        name = self.fold(directory.name)
         stale = listed + self._others.get(name, [])
         with_folder = [claim for claim in stale if self.exists(claim[0])]
         return with_folder or stale

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.git import Identity, identity, reflog
-from ccmove.claude.naming import possible_names
+from ccmove.claude.naming import possible_names, sieve
 from ccmove.claude.owners import Holding, Owners, session_of
 from ccmove.claude.state import (
     Item,
@@ -231,10 +231,8 @@ def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[s
 
 def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
     """What project directories name whose own name is at or below a NEW."""
-    starts: tuple[str, ...] = ()
-    for new, _ in at_new.moves:
-        starts += possible_names(new)
-    names = (name for name in state.directory_names if name.startswith(starts))
+    passes = sieve(*(new for new, _ in at_new.moves))
+    names = filter(passes, state.directory_names)
     for directory in state.readable(names):
         yield from directory.named_paths()
 
