@@ -17,13 +17,17 @@ REPOS = "githubRepoPaths"
 _TRUE_IF_EITHER = re.compile("Trust|Onboarding")
 
 
+def projects_in(root: Node) -> Node | None:
+    return root.members().get(PROJECTS)
+
+
 def rewritten(text: str, paths: PathMap) -> str:
     """The file with the keys of `projects`, values of theirs that are paths, and the
     repositories'. Values that hold paths are for `with_values`.
     """
-    members = parse(text).members()
-    repos = members.get(REPOS)
-    projects = members.get(PROJECTS)
+    root = parse(text)
+    repos = root.members().get(REPOS)
+    projects = projects_in(root)
     splices: list[Splice] = []
     if repos is not None:
         splices += repo_splices(repos, paths.map)
@@ -56,7 +60,7 @@ def entries(text: str) -> dict[str, str]:
 
 
 def _entries(root: Node) -> dict[str, Node]:
-    projects = root.members().get(PROJECTS)
+    projects = projects_in(root)
     return {} if projects is None else projects.members()
 
 
@@ -109,9 +113,8 @@ def _projects(projects: Node, paths: PathMap) -> str:
         if stays:
             target = new
             value = members[new].raw
-        else:  # an object, if there is one, takes up the others
-            objects = [old for old in values if members[old].kind == "{"]
-            target = [*objects, *values][0]
+        else:  # the first takes up the others
+            target = next(iter(values))
             value = values.pop(target)
             names[target] = new
         for old, incoming in values.items():

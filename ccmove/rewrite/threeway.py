@@ -9,8 +9,7 @@ As in any such merge the base is what both sides began with, here `after`; ours 
 `before`, and theirs is `now`.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, w
 from ccmove.rewrite.lines import without_lines
 from ccmove.rewrite.occurrences import is_no_text
 from ccmove.rewrite.splice import Mapper, Texts
+from ccmove.rewrite.windows import slashed
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
@@ -28,6 +28,8 @@ SESSION = (*ENTRIES, 0, "sessionId")  # of any of them
 
 # A value with where it is; an object or a list has no value of its own.
 _Fact = tuple[Pointer, str | None]
+_Members = dict[str, Node]
+_Groups = dict[str, list[str]]
 
 
 class _Versions(NamedTuple):
@@ -135,23 +137,20 @@ class _Taking:
     def _are_projects(self, at: Pointer) -> bool:
         return self.form == "config" and at == (config.PROJECTS,)
 
-    def came_back(self, string: str) -> str | None:
-        """Where a string that came since belongs.
+    def path_back(self, string: str) -> str | None:
+        """Where a path that came since belongs.
 
         None when it did not come since, or stays.
         """
-        if not self._is_new(string):
-            return None
-        return self.back.path(string)
+        return None if quote(string) in self.known else self.back.path(string)
 
-    def value_came_back(self, string: str) -> str | None:
+    def value_back(self, string: str) -> str | None:
         """The same of a string that may hold paths."""
-        if not self._is_new(string):
-            return None
-        return self.back.value(string)
+        return None if quote(string) in self.known else self.back.value(string)
 
-    def _is_new(self, string: str) -> bool:
-        return quote(string) not in self.known
+    def with_values_back(self, text: str) -> str:
+        """`text` in which strings that came since follow what has gone back."""
+        return make.with_strings(text, self.value_back, is_no_text)
 
     # -- values
 
@@ -161,26 +160,22 @@ class _Taking:
         are_objects = versions.are_all("{")
         are_lists = versions.are_all("[")
         if are_objects and self._are_projects(at):
-            return _Projects(self, versions).taken_out()
-        if base.raw == ours.raw and at != ():
+            projects = _Projects(self, base.members(), ours.members(), theirs)
+            return projects.taken_out()
+        if base.raw == ours.raw:
             return theirs.raw
         if are_objects:
             return self._object(versions, at)
         if are_lists and self._are_entries(at):
             return self._entries(versions)
-        is_untouched = base.value == ours.value
-        is_back = theirs.value == ours.value
-        if is_untouched or is_back:
+        if ours.value in (base.value, theirs.value):  # untouched, or back already
             return theirs.raw
         if theirs.value == base.value:
             return ours.raw
         if are_lists and at[-1:] != (ORDERED,):
             return self._list(versions, at)
-        return self._changed_by_both(theirs, at)
-
-    def _changed_by_both(self, theirs: Node, at: Pointer) -> str:
-        """It stays, and is named unless it will follow what has gone back."""
-        if make.moved(theirs, self.value_came_back) is None:
+        # Changed by both it stays, and is named unless it follows what has gone back.
+        if make.moved(theirs, self.value_back) is None:
             self.lose(*at)
         return theirs.raw
 
@@ -196,7 +191,7 @@ class _Taking:
             ours = our_members.get(name)
             theirs = their_members.get(name)
             below = (*at, name)
-            text = self.member(base, ours, theirs, below)
+            text = self._member(base, ours, theirs, below)
             if theirs is not None:
                 texts[name] = text
             elif text is not None:
@@ -204,7 +199,7 @@ class _Taking:
         at_the_end = added.items()
         return make.changed(versions.theirs, texts, at_the_end)
 
-    def member(
+    def _member(
         self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
     ) -> str | None:
         """The text of a member that each of the three may lack; None: there is none."""
@@ -302,7 +297,7 @@ class _Taking:
         their_entries = _by_session(theirs)
         texts: Texts = {}
         for number, entry in enumerate(theirs.items):
-            key = index.key_of(entry)
+            key = _key(entry)
             if key not in base_entries:
                 continue
             if key not in our_entries:
@@ -325,29 +320,29 @@ class _Taking:
             return self._config_followed(text)
         if self.form == "index":
             return self._index_followed(text)
-        return make.with_strings(text, self.value_came_back, is_no_text)
+        return self.with_values_back(text)
 
     def _config_followed(self, text: str) -> str:
         """Only the folders of repositories: the projects are done with by now."""
         repos = parse(text).members().get(config.REPOS)
         if repos is None:
             return text
-        splices = config.repo_splices(repos, self.came_back)
+        splices = config.repo_splices(repos, self.path_back)
         return make.apply(text, splices)
 
     def _index_followed(self, text: str) -> str:
         """All paths of an entry that came since, and new ones of the others."""
         root = parse(text)
-        owners = dict.fromkeys(index.OWNERS, self.came_back)
+        owners = dict.fromkeys(index.OWNERS, self.path_back)
         splices = make.pointer_splices(root, owners)
         entries = root.members().get("entries")
         if entries is None:
             return make.apply(text, splices)
         for entry in entries.items:
             mapper = self.back.path
-            key = quote(index.key_of(entry))
+            key = quote(_key(entry))
             if key in self.known:
-                mapper = self.came_back
+                mapper = self.path_back
             mappers = {"projectPath": mapper, "fullPath": mapper}
             splices += make.pointer_splices(entry, mappers)
         return make.apply(text, splices)
@@ -364,256 +359,195 @@ def _hold_as_many_objects(lists: _Versions) -> bool:
 
 
 def _by_session(entries: Node) -> dict[str, Node]:
-    return {index.key_of(entry): entry for entry in entries.items}
+    return {_key(entry): entry for entry in entries.items}
+
+
+def _key(entry: Node) -> str:
+    """What an entry is known by: its session, or else its value however spelled."""
+    session = entry.string("sessionId")
+    return repr(entry.value) if session is None else session
 
 
 def _what_came_since(base: Node, now: Node) -> str | None:
-    """What an object has that it did not have then; None when that is nothing."""
+    """What a value has that it did not have then; None when that is nothing."""
     if now.value == base.value:
         return None
-    if now.kind != "{" or base.kind != "{":
+    if now.kind != base.kind or now.kind not in "{[":
         return now.raw
-    members_then = base.members()
-    members_now = now.members()
     texts: Texts = {}
-    for name, item in members_now.items():
-        since: str | None = item.raw
-        if name in members_then:
-            since = _item_of_since(members_then[name], item)
-        texts[name] = since
-    return _unless_empty(now, texts)
-
-
-def _item_of_since(base: Node, now: Node) -> str | None:
-    """The same of a member: of a list, the items that were not in it then."""
-    if now.value == base.value:
-        return None
-    are_lists = base.kind == "[" and now.kind == "["
-    if not are_lists:
-        return _what_came_since(base, now)
-    items_then = set(base.known())
-    items_now = now.known()
-    texts: Texts = {}
-    for number, item in enumerate(items_now):
-        node = now.items[number]
-        texts[number] = None if item in items_then else node.raw
-    return _unless_empty(now, texts)
-
-
-def _unless_empty(node: Node, texts: Texts) -> str | None:
-    """An object or list of these texts; None when all of them are None."""
+    if now.kind == "{":
+        members_then = base.members()
+        for name, item in now.members().items():
+            since: str | None = item.raw
+            if name in members_then:
+                since = _what_came_since(members_then[name], item)
+            texts[name] = since
+    else:
+        items_then = base.known()
+        for number, item in enumerate(now.items):
+            is_new = repr(item.value) not in items_then
+            texts[number] = item.raw if is_new else None
     if not any(texts.values()):
         return None
-    return make.changed(node, texts)
+    return make.changed(now, texts)
 
 
-class _Entries:
-    """The projects of the config file, each by the key that it gets."""
-
-    def __init__(self, projects: Node) -> None:
-        self.projects = projects
-        self.values: dict[str, str] = {}  # the JSON text by the key
-        # The present key instead of which it comes; None: it comes at the end.
-        self.instead_of: dict[str, str | None] = {}
-        self.met: list[str] = []  # keys that two values wanted
-        self.since: dict[str, str] = {}  # what came since, by its key
-
-    def put(self, key: str, value: str, instead_of: str | None = None) -> None:
-        """What stays where it is wins; what comes back only adds what it lacks."""
-        there = self.values.get(key)
-        if there is None:
-            self.instead_of[key] = instead_of
-        elif instead_of == key:
-            self.instead_of[key] = instead_of
-            self.met.append(key)
-            value = config.merged(value, there)
-        else:
-            self.met.append(key)
-            value = config.merged(there, value)
-        self.values[key] = value
-
-    def part(self, key: str, now: Node, own: str | None) -> None:
-        """What came since is all that is there `now` and was not when it had `own`."""
-        since: str | None = now.raw
-        if own is not None:
-            self.put(key, own, key)
-            since = _what_came_since(parse(own), now)
-        if since is not None:
-            self.since[key] = since
-
-    def place_since(self, back: Following) -> None:
-        """What came since goes with the folder; first of all comes what stays."""
-        going = []
-        for key, since in self.since.items():
-            old = back.path(key)
-            if old is None:
-                self.put(key, since, key)
-                continue
-            followed = make.with_strings(since, back.value, is_no_text)
-            going.append((key, followed, old))
-        for row in going:
-            self._bring(*row)
-
-    def _bring(self, key: str, since: str, old: str) -> None:
-        """An OLD that is used again gets what it lacks; other values of the same name
-        stay at NEW.
-        """
-        if old not in self.values:
-            instead_of = None if key in self.values else key
-            self.put(old, since, instead_of)
-            return
-        self.put(old, since)
-        both = parse(self.values[old])
-        coming = parse(since)
-        lacking = _what_came_since(both, coming)
-        if lacking is not None:
-            self.put(key, lacking, key)
-
-    def text(self) -> str:
-        """All of them, each where it was; what nobody put is gone."""
-        texts: Texts = dict.fromkeys(self.projects.members())
-        names: dict[str, str] = {}
-        added: dict[str, str] = {}
-        for key, replaced in self.instead_of.items():
-            value = self.values[key]
-            if replaced is None:
-                added[key] = value
-                continue
-            texts[replaced] = value
-            if replaced != key:
-                names[replaced] = key
-        at_the_end = added.items()
-        return make.changed(self.projects, texts, at_the_end, names)
-
-
-class _Projects(_Entries):
+class _Projects:
     """The projects of the config file without the run's change.
 
     Where one project moved, or several came together, each gets its own value again.
     What came since at NEW goes to OLD if `back` says so, else it stays at NEW.
     """
 
-    def __init__(self, taking: _Taking, versions: _Versions) -> None:
-        base, ours, theirs = versions
-        super().__init__(theirs)
+    def __init__(
+        self, taking: _Taking, base: _Members, ours: _Members, theirs: Node
+    ) -> None:
         self.taking = taking
-        self.base_entries = base.members()
-        self.our_entries = ours.members()
-        self.their_entries = theirs.members()
-        self.came_since: list[str] = []
-        for key in self.their_entries:
-            if key not in self.base_entries:
-                self.came_since.append(key)
+        self.back = taking.back.path
+        self.base = base
+        self.ours = ours
+        self.projects = theirs
+        self.theirs = theirs.members()
+        self.values: dict[str, str] = {}  # the JSON text by the key
+        # By the place of which present key another one takes.
+        self.key_at: dict[str, str] = {}
 
     def taken_out(self) -> str:
-        """The text of all projects, each where it was and as it was."""
-        groups = self._groups()
-        for new, olds in groups.items():
-            self._take_apart(new, olds)
-        for key in self.base_entries:
-            if key in self.their_entries and key not in groups:
-                self._take_out_made(key)
-        for key in self.came_since:
-            self.since[key] = self.their_entries[key].raw
-        taking = self.taking
-        back = Following(taking.back.path, taking.value_came_back)
-        self.place_since(back)
-        for key in self.met:
-            taking.lose(config.PROJECTS, key)
-        return self.text()
+        """The text of all projects, each where it was and as it was.
 
-    def _groups(self) -> dict[str, list[str]]:
-        """What each key of `after` was made from; one that the run did not move is
-        made from itself."""
-        renamed = self._renamed()
-        targets = set(renamed.values())
-        groups: dict[str, list[str]] = defaultdict(list)
-        for old, new in renamed.items():
-            is_left = old in self.base_entries
-            stayed = is_left and old not in targets
-            if stayed or new not in self.base_entries:
-                groups[old].append(old)
+        What stays where it is comes first: what comes back only adds what it lacks.
+        """
+        groups = self._groups()
+        heirs: dict[str, str] = {}
+        for key in self.theirs:
+            heir = self._heir(key, groups)
+            if heir is not None:
+                heirs[key] = heir
+        going: list[tuple[str, str, str]] = []
+        for key, since in self._since_but_for(heirs):
+            old = self.back(key)
+            if groups.get(key) == []:  # the run made it: it goes, but for this
+                self._lose(key)
+                old = None
+            if old is None:
+                self._put(key, since)
             else:
-                groups[new].append(old)
+                followed = self.taking.with_values_back(since)
+                going.append((key, followed, old))
+        for new, olds in groups.items():
+            if new in self.base and new not in self.theirs:
+                self._name_vanished(new, olds)
+            else:
+                heir = heirs.get(new)
+                self._take_apart(new, olds, heir)
+        for row in going:
+            self._bring(*row)
+        return self._text()
+
+    def _groups(self) -> _Groups:
+        """What each key of `after` was made from; one that the run did not move is
+        made from itself.
+        """
+        renamed: dict[str, str] = {}
+        for old in self.ours:
+            renamed[old] = self.taking.renamed(old) or old
+        targets = set(renamed.values())
+        groups: _Groups = {key: [] for key in self.base}
+        for old, new in renamed.items():
+            stayed = old in self.base and old not in targets
+            key = new
+            if stayed or new not in self.base:
+                key = old
+            group = groups.setdefault(key, [])
+            group.append(old)
         return groups
 
-    def _renamed(self) -> dict[str, str]:
-        """What the run made of each key of `before`."""
-        return {old: self.taking.renamed(old) or old for old in self.our_entries}
-
-    def _take_apart(self, new: str, olds: list[str]) -> None:
-        """What was made of one or more projects: each gets its own key again."""
-        now = self.their_entries.get(new)
-        movers = [old for old in olds if old != new]
-        if not movers:
-            self._keep(new)
-            return
-        if now is None:  # it vanished since, and is named
-            for old in movers:
-                self.taking.lose(config.PROJECTS, old)
-            return
-        heir = self._heir(new, movers)
-        if heir is not None:
-            text = self._without_the_run(new, now, heir)
-            mapper = self.taking.value_came_back
-            followed = make.with_strings(text, mapper, is_no_text)
-            self.put(heir, followed, new)
-        elif new in olds and self.taking.back.path(new) is None:
-            heir = new
-            text = self._without_the_run(new, now, new)
-            self.put(new, text, new)
-        else:
-            since = _what_came_since(self.base_entries[new], now)
-            if since is not None:
-                self.since[new] = since
-        for old in olds:
-            if old != heir:
-                self.put(old, self.our_entries[old].raw)
-
-    def _keep(self, key: str) -> None:
-        """A project that the run did not move; values in it may have changed."""
-        base = self.base_entries.get(key)
-        ours = self.our_entries[key]
-        theirs = self.their_entries.get(key)
-        at = (config.PROJECTS, key)
-        text = self.taking.member(base, ours, theirs, at)
-        if text is None:
-            return
-        instead_of = None
-        if theirs is not None:
-            instead_of = key
-        self.put(key, text, instead_of)
-
-    def _take_out_made(self, key: str) -> None:
-        """An entry that the run made of no other goes. What came since to it stays,
-        and is named: where it could follow there may be another value of the same name.
-        """
-        since = _what_came_since(self.base_entries[key], self.their_entries[key])
-        if since is not None:
-            self.put(key, since, key)
-            self.taking.lose(config.PROJECTS, key)
-
-    def _without_the_run(self, new: str, now: Node, old: str) -> str:
-        """What is at NEW now, made again of what was at OLD."""
-        base = self.base_entries[new]
-        ours = self.our_entries[old]
-        versions = _Versions(base, ours, now)
-        return self.taking.merged(versions, (config.PROJECTS, old))
-
-    def _heir(self, new: str, olds: list[str]) -> str | None:
+    def _heir(self, new: str, groups: _Groups) -> str | None:
         """The one whose value the present one becomes again, with what came since.
 
         None where OLD was used again since: what came there stays as it is.
         """
-        old = self.taking.back.path(new)
-        if old is None or old not in olds or self._is_used_again(old):
+        old = self.back(new) or new
+        if new not in self.base or old not in groups[new]:
             return None
-        return old
+        came_since = old in self.theirs and old not in self.base
+        stays = self.back(old) is None
+        return None if came_since and stays else old
 
-    def _is_used_again(self, key: str) -> bool:
-        """Whether something came since at a key that the run emptied, and stays."""
-        stays = self.taking.back.path(key) is None
-        return stays and key in self.came_since
+    def _since_but_for(self, heirs: Collection[str]) -> Iterator[tuple[str, str]]:
+        """What came since at each key, unless it has an heir, which gets it."""
+        for key, now in self.theirs.items():
+            since: str | None = now.raw
+            if key in heirs:
+                continue
+            if key in self.base:
+                then = self.base[key]
+                since = _what_came_since(then, now)
+            if since is not None:
+                yield key, since
+
+    def _name_vanished(self, new: str, olds: list[str]) -> None:
+        """Each that moved, or was changed, and of which nothing is there any more."""
+        base = self.base[new]
+        for old in olds:
+            ours = self.ours[old]
+            if old != new or ours.value != base.value:
+                self._lose(old)
+
+    def _take_apart(self, new: str, olds: list[str], heir: str | None) -> None:
+        """What was made of one or more projects: each gets its own value again."""
+        for old in olds:
+            text = self.ours[old].raw
+            if old == heir:
+                text = self._inherited(old, new)
+                self.key_at[new] = old
+            self._put(old, text)
+
+    def _inherited(self, old: str, new: str) -> str:
+        """What is at NEW now, made again of what was at OLD."""
+        base = self.base[new]
+        ours = self.ours[old]
+        theirs = self.theirs[new]
+        versions = _Versions(base, ours, theirs)
+        text = self.taking.merged(versions, (config.PROJECTS, old))
+        return text if old == new else self.taking.with_values_back(text)
+
+    def _bring(self, new: str, since: str, old: str) -> None:
+        """What came since goes with the folder.
+
+        An OLD that is used again gets what it lacks; other values of the same name
+        stay at NEW.
+        """
+        if old not in self.values:
+            self.key_at[new] = old
+        self._put(old, since)
+        there = parse(self.values[old])
+        coming = parse(since)
+        lacking = _what_came_since(there, coming)
+        if lacking is None:
+            return
+        own = self.values.get(new, "null")
+        stays = config.merged(lacking, own)
+        self.values[new] = stays
+
+    def _put(self, key: str, value: str) -> None:
+        """To what has the key already a value adds what that lacks."""
+        if key in self.values:
+            self._lose(key)
+            value = config.merged(self.values[key], value)
+        self.values[key] = value
+
+    def _lose(self, key: str) -> None:
+        self.taking.lose(config.PROJECTS, key)
+
+    def _text(self) -> str:
+        """All of them, each where it was; what nobody put is gone."""
+        texts: Texts = {}
+        for place in self.theirs:
+            key = self.key_at.get(place, place)
+            texts[place] = self.values.pop(key, None)
+        at_the_end = self.values.items()
+        return make.changed(self.projects, texts, at_the_end, self.key_at)
 
 
 def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:
@@ -622,16 +556,14 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
     `had` is the JSON text of what NEW had before the run, by its path: that stays.
     """
     root = parse(text)
-    projects = root.members().get(config.PROJECTS)
-    if projects is None or projects.kind != "{":
+    projects = config.projects_in(root)
+    if projects is None:
         return text
-    entries = _Entries(projects)
-    members = projects.members()
-    for key, node in members.items():
-        own = None
-        if back.path(key) is not None:
-            own = had.get(key)
-        entries.part(key, node, own)
-    entries.place_since(back)
-    new = entries.text()
+    own: _Members = {}
+    for path, entry in had.items():
+        key = slashed(path)
+        own[key] = parse(entry)
+    taking = _Taking("config", "", back, str)
+    unchanged = _Projects(taking, own, own, projects)
+    new = unchanged.taken_out()
     return make.replaced(projects, new)

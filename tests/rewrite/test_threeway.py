@@ -77,6 +77,11 @@ SINCE: dict[str, tuple[Any, Life, Any, list[str]]] = {
         lambda p: p.update({"/n": {"l": ["n", "a", "since"]}, "/o": {"l": ["again"]}}),
         {"/n": {"l": ["n"]}, "/o": {"l": ["again", "a", "since"]}}, ["projects > /o"],
     ),
+    "and where NEW had one and OLD had none": (
+        {"/n": {"l": ["n"]}, "/o/s": {}},
+        lambda p: p["/n"]["l"].append("since"),
+        {"/n": {"l": ["n"]}, "/o": {"l": ["since"]}, "/o/s": {}}, [],
+    ),
     "an item that was taken out of a list since leaves no entry behind": (
         {"/o": {"l": ["a", "b"]}},
         lambda p: p.update({"/n": {"l": ["a"]}, "/o": {"l": ["again"]}}),
@@ -219,6 +224,14 @@ class TestIndex:
         found, lost = self.out(before, after, now)
         assert found == [self.entry("b", "/z", summary="y"), self.entry("a", "/z")]
         assert lost == []
+
+    def test_an_entry_without_a_session_is_known_however_it_is_spelled(self) -> None:
+        before = '{"entries": [{"n": 0, "n": 1, "fullPath": "/o"}]}'
+        after = before.replace("/o", "/n")
+        now = json.dumps(json.loads(after))
+        stays = Following(lambda _: None, lambda _: None)
+        result, _ = taken_out("index", before, after, now, stays, MOVE.map)
+        assert json.loads(result) == json.loads(before)
 
     def test_a_session_that_is_listed_twice_leaves_twice(self) -> None:
         twice = [
