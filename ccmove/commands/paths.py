@@ -23,6 +23,7 @@ from ccmove.plan.newcomers import identity_of
 from ccmove.rewrite.pathmap import PathMap, client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows, native
 from ccmove.run.backups import all_backups, moves_by_us
+from ccmove.run.journal import was_interrupted
 from ccmove.text import alike
 
 USUAL = to_type("ccmove", "OLD", "NEW")
@@ -120,7 +121,7 @@ def check_pairs(state: State, pairs: list[Pair], options: MoveOptions) -> None:
                 _check_folder(state, pair, olds, options)
             elif not options.skip_path_check:
                 _check_existence(state, pair, targets, options)
-                _check_habit(pair, options)
+                _check_habit(state, pair, options)
         except RefusedError as error:
             raise _in_list(pair, error) from None
 
@@ -243,7 +244,7 @@ def _not_renamed(
     hints: list[Hint | str | None]
     if has_old and has_new:
         what = f"{old} still exists"
-        hints = [_with_paths(options, "to find what was renamed to it", new)]
+        hints = [_with_paths(options, f"to find what {new} was before", new)]
     elif has_old:
         what = f"{old} still exists, and {new} does not exist"
         hints = []
@@ -276,19 +277,22 @@ def _into_itself(pair: Pair) -> str | None:
 
 def _has_data(state: State, *paths: str) -> bool:
     """Whether Claude Code has any for a path; where that can't be told, it may have."""
-    try:
-        known = state.known_paths()
-    except (CcmoveError, OSError):
-        return True
+    known = _known_paths(state, *map(client_spelling, paths))
     return any(at_or_below(client_spelling(path), known) for path in paths)
 
 
 def _is_known(state: State, path: str) -> bool:
     """Whether it is a project of Claude Code's; in doubt it is."""
+    spelled = client_spelling(path)
+    return spelled in _known_paths(state, spelled)
+
+
+def _known_paths(state: State, *in_doubt: str) -> set[str]:
+    """What Claude Code has data for; where that can't be told, these."""
     try:
-        return client_spelling(path) in state.known_paths()
+        return state.known_paths()
     except (CcmoveError, OSError):
-        return True
+        return set(in_doubt)
 
 
 def _meant_new(state: State, pair: Pair, options: MoveOptions) -> Hint | None:
@@ -326,21 +330,41 @@ def _same_repository(state: State, pair: Pair, folders: list[str]) -> str | None
     return None
 
 
-def _check_habit(pair: Pair, options: MoveOptions) -> None:
+def _check_habit(state: State, pair: Pair, options: MoveOptions) -> None:
     """`mv OLD NEW/` brings OLD into a folder that exists:
     then NEW is not the project.
     """
     inside = _inside_new(pair)
     if inside == pair.old or os.path.lexists(f"{pair.new}/.git"):
         return
+    what = f"the projects of {pair.old} are not in {pair.new}, but in {inside}: mv "
+    what += "probably moved them there"
     if os.path.lexists(f"{inside}/.git"):
-        unchecked = replace(options, skip_path_check=True)
-        raise RefusedError(
-            f"{pair.new} is not a repository, but {inside} is: mv probably moved the "
-            "project there",
-            _with_paths(options, "if so", pair.typed_old, inside),
-            ask(unchecked, f"if it is really {pair.new}"),
-        )
+        what = f"{pair.new} is not a repository, but {inside} is: mv probably moved "
+        what += "the project there"
+    elif not _holds_what_new_lacks(state, pair, inside):
+        return
+    unchecked = replace(options, skip_path_check=True)
+    raise RefusedError(
+        what,
+        _with_paths(options, "if so", pair.typed_old, inside),
+        ask(unchecked, f"if it is really {pair.new}"),
+    )
+
+
+def _holds_what_new_lacks(state: State, pair: Pair, inside: str) -> bool:
+    """Whether folders of projects that were in OLD are in there, and none in NEW."""
+    if not os.path.isdir(inside):
+        return False
+    old, new = pair.real
+    is_held = False
+    for path in at_or_below(old, _known_paths(state)):
+        tail = path.removeprefix(old)
+        if tail and os.path.isdir(new + tail):
+            return False
+        if tail and os.path.isdir(inside + tail):
+            is_held = True
+    return is_held
 
 
 def _inside_new(pair: Pair) -> str:
@@ -471,6 +495,9 @@ def unknown(
         return NothingKnownError(f"{what}; it was moved to {moved_to}", ask(right))
     near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
+    if was_interrupted(layout):
+        hint = to_type("ccmove", "recover", text="a run was interrupted; roll it back")
+        near.clear()
     if near:
         right = asked.with_argument(typed, near[0])
         hint = ask(right, "did you mean")

@@ -50,6 +50,23 @@ def test_did_you_mean_names_no_living_project_as_old(known: StateBuilder) -> Non
     assert "did you mean" not in done.err
 
 
+def test_a_parent_that_mv_brought_into_new_is_not_taken_for_new(
+    state: StateBuilder,
+) -> None:
+    """Sessions would be stored for folders that do not exist."""
+    for name in ("acme/alpha", "acme/beta"):
+        state.project(name)
+    old, new = state.code / "acme", state.code / "customers"
+    (new / "acme" / "alpha").mkdir(parents=True)
+    done = run_ccmove(old, new, state=state)
+    assert done.exit == 4
+    assert f"are not in {new}, but in {new / 'acme'}: mv probably moved" in done.err
+    assert f"if so: ccmove {old} {new / 'acme'}\n" in done.err
+    assert run_ccmove("-n", "--skip-path-check", old, new, state=state).exit == 0
+    (new / "beta").mkdir()
+    assert run_ccmove("-n", old, new, state=state).exit == 0
+
+
 def test_a_refused_line_of_a_list_is_named(known: StateBuilder) -> None:
     old, new = folders(known, "my-app")
     done = run_ccmove("--from-file", "-", state=known, input=f"\n{old}\t{new}\n")

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.inspect.conftest import git, make_repo, nothing_changes, run_ccmove
+from tests.inspect.conftest import (
+    git,
+    interrupted_move,
+    make_repo,
+    nothing_changes,
+    run_ccmove,
+)
 from tests.output.terminal import run_on_terminal
 from tests.support.state import StateBuilder, encoded_name
 
@@ -289,3 +295,13 @@ def test_on_a_terminal_it_is_one_line_that_can_be_typed(state: StateBuilder) -> 
     handle = state.project("app", make_folder=True)
     shown = run_on_terminal(["where", handle.path], state=state)
     assert shown.lines == [f"~/.claude/projects/{handle.name}"]
+
+
+def test_while_a_run_is_half_done_the_next_step_is_to_roll_it_back(
+    state: StateBuilder,
+) -> None:
+    state.project("old")
+    interrupted_move(state, "old", "new")
+    done = run_ccmove("where", state.code / "elsewhere", state=state)
+    assert done.exit == 3
+    assert "a run was interrupted; roll it back: ccmove recover\n" in done.err
