@@ -1,6 +1,7 @@
 """`ccmove list` and `where`: the projects Claude Code knows, and where it keeps one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import click
@@ -54,7 +55,8 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
             continue
         projects.append(project)
     projects.sort(key=SORTS[asked.sort])
-    return Answer(partial(show_list, survey, projects))
+    in_detail = replace(asked, verbose=True).to_line()
+    return Answer(partial(show_list, survey, projects, in_detail))
 
 
 @options.command("where", Asked, options.CONFIG_DIR, options.JSON)

@@ -104,7 +104,7 @@ def to_undo(layout: Layout, part: str | None) -> tuple[Manifest, Ledger]:
     manifest = read_backup(layout, backups, identifier)
     undone = [backup.id for backup in backups if not backup.stands]
     if manifest.undoes is not None:
-        what = f"{identifier} is itself an undo, which is not undone"
+        what = f"{identifier} is itself an undo, and an undo can't be undone"
         again = move_again(layout, manifest)
         raise NothingKnownError(what, again, *hints)
     if identifier in undone:

@@ -27,8 +27,12 @@ LABELS = {"settings": "settings: ", "unpack": "unpacked: "}  # of moves, by the 
 STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
 
 
-def show_list(survey: Survey, projects: list[Project], printer: Printer) -> None:
-    """A table of some projects; what is not part of it goes to standard error."""
+def show_list(
+    survey: Survey, projects: list[Project], in_detail: str, printer: Printer
+) -> None:
+    """A table of some projects; what is not part of it goes to standard error.
+    `in_detail` is the command that shows what else is kept.
+    """
     if printer.as_json:
         printer.json(listing_to_json(survey, projects))
         return
@@ -36,7 +40,7 @@ def show_list(survey: Survey, projects: list[Project], printer: Printer) -> None
     if projects:
         _print_table(projects, printer)
         if printer.terminal:
-            printer.lines([[], _totals(projects, printer)])
+            printer.lines([[], _totals(projects, in_detail, printer)])
     elif survey.projects:
         remarks.say(["No folder is missing."])
     else:
@@ -132,7 +136,7 @@ def _amounts(project: Project, is_wide: bool) -> list[str]:
     return [sessions, size(project.bytes), day[:10]]
 
 
-def _totals(projects: list[Project], printer: Printer) -> Line:
+def _totals(projects: list[Project], in_detail: str, printer: Printer) -> Line:
     """How much there is of what, and where to see more."""
     sessions = total = gone = 0
     for project in projects:
@@ -144,7 +148,7 @@ def _totals(projects: list[Project], printer: Printer) -> Line:
     if not gone and printer.verbose:
         return [known]
     if not gone:
-        return [f"{known} What else is kept: ", printer.command("list", "-v")]
+        return [f"{known} What else is kept: ", ("command", in_detail)]
     what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
     see = printer.command("doctor")
     return [known, ("bad", f" {what}."), " See: ", see]
@@ -155,38 +159,50 @@ def show_backups(backups: Backups, printer: Printer) -> None:
 
 
 def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
-    """Every backup, newest first; last, how many there are and how to undo one, or what
-    went.
-    """
+    """What there is, or what went."""
     if backups.rolled_back:
         yield [("good", backups.rolled_back)]
+    if not backups.rows:
+        yield ["There are no backups."]
+    elif backups.why is None:
+        yield from _all_backups(backups, printer)
+    else:
+        yield from _pruned(backups)
+
+
+def _all_backups(backups: Backups, printer: Printer) -> Iterator[Line]:
+    """Every backup, newest first; last, how many there are and how to undo one."""
+    for row in backups.rows:
+        yield from _backup_lines(row, row.state)
+    yield []
+    total = f"{_total(backups.rows)}. "
+    if any(row.state == "done" and not row.undoes for row in backups.rows):
+        yield [f"{total}To undo one: ", printer.command("undo", "ID")]
+    else:
+        yield [f"{total}None of them can be undone."]
+
+
+def _pruned(backups: Backups) -> Iterator[Line]:
+    """Every backup that goes, and each that stays for what it holds."""
     verb = "Would remove" if backups.dry_run else "Removed"
     removed = backups.removed
     for row in backups.rows:
-        if backups.why is None:
-            yield from _backup_lines(row, row.state, row.holds)
-        elif row in removed:
-            yield from _backup_lines(row, verb.lower(), row.holds)
-        else:
-            why = row.holds or backups.why[row.id]
-            yield from _backup_lines(row, "kept", why)
-    if not backups.rows:
-        yield ["No backups: there is nothing to undo."]
-    elif backups.why is None:
+        if row in removed:
+            yield from _backup_lines(row, verb.lower())
+        elif row.holds or row.error:
+            yield from _backup_lines(row, "kept")
+    done = "Nothing to remove:"
+    if removed:
+        done = f"{verb} {_total(removed)};"
         yield []
-        undo = printer.command("undo", "ID")
-        yield [f"{_total(backups.rows)}. To undo one: ", undo]
-    else:
-        yield []
-        kept = len(backups.rows) - len(removed)
-        done = f"{verb} {_total(removed)};" if removed else "Nothing to remove:"
-        yield [("good", done), f" {kept} kept."]
+    kept = len(backups.rows) - len(removed)
+    yield [("good", done), f" {kept} kept."]
     if backups.dry_run and removed:
         yield nothing_changed(backups.apply)
 
 
-def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
-    """When and how large it is, what was moved, and why it is kept."""
+def _backup_lines(row: BackupRow, state: str) -> Iterator[Line]:
+    """When and how large it is, what was moved, and what it holds."""
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
@@ -195,8 +211,8 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
         remarks = [row.error]
     if row.undoes:
         remarks.append(f"undoes {row.undoes}")
-    if why:
-        remarks.append(why)
+    if row.holds:
+        remarks.append(row.holds)
     for remark in remarks:
         yield [f"    {remark}"]
 

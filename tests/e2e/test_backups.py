@@ -110,6 +110,30 @@ def test_a_preview_of_a_pruning_that_would_remove_nothing_offers_nothing(
     assert "To apply" in run_ccmove("prune", "--keep", "0", "-n", state=state).out
 
 
+def test_of_what_is_pruned_only_that_is_listed(three: StateBuilder) -> None:
+    nothing = run_ccmove("prune", state=three)
+    assert nothing.out == "Nothing to remove: 3 kept.\n"
+    newest, _, oldest = identifiers(three)
+    told = run_ccmove("prune", "--keep", "2", state=three)
+    assert oldest in told.out
+    assert newest not in told.out
+    assert "; 2 kept." in told.out
+
+
+def test_where_nothing_can_be_undone_no_way_to_is_offered(state: StateBuilder) -> None:
+    assert run_ccmove("prune", state=state).out == "There are no backups.\n"
+    state.project("old")
+    old, new = state.code / "old", state.code / "new"
+    new.mkdir()
+    assert run_ccmove(old, new, state=state).exit == 0
+    assert "To undo one: ccmove undo ID" in run_ccmove("backups", state=state).out
+    assert run_ccmove("undo", state=state).exit == 0
+    assert "None of them can be undone." in run_ccmove("backups", state=state).out
+    again = run_ccmove("undo", state=state)
+    assert again.exit == 3
+    assert "is itself an undo, and an undo can't be undone" in again.err
+
+
 def test_once_all_is_pruned_the_way_back_is_another_move(state: StateBuilder) -> None:
     state.project("old")
     old, new = state.code / "old", state.code / "new"

@@ -220,6 +220,10 @@ def test_files_that_vanish_during_the_look_are_not_an_error(tmp_path: Path) -> N
 
 def test_who_sees_what_else_is_kept_is_not_told_how_to(state: StateBuilder) -> None:
     state.project("app", make_folder=True)
-    hint = "What else is kept: ccmove list -v"
+    hint = "What else is kept: ccmove list --verbose"
+    app = str(state.code / "app")
+    words = ["list", "--sort", "size", app]
+    shown = run_on_terminal(words, state=state, columns=200).lines
+    assert any(f"{hint} --sort size {app}" in line for line in shown)
     assert hint in "\n".join(run_on_terminal(["list"], state=state).lines)
     assert hint not in "\n".join(run_on_terminal(["list", "-v"], state=state).lines)
