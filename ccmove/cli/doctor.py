@@ -61,7 +61,12 @@ def doctor_command(call: Call, asked: DoctorOptions) -> Answer:
     _check_words(asked)
     examination, _ = _examine(call, asked, asked.search)
     if asked.plan:
-        return text_answer(_plan(examination))
+        lines = _plan(examination)
+        if not lines:
+            see = call.printer.command("doctor")
+            remark = ["No move is certain or likely. See: ", see]
+            call.printer.on_stderr().say(remark)
+        return text_answer(lines)
     if asked.fix:
         repair = _fix(call, examination, asked)
         return Answer(partial(show_repair, repair), repair.exit_code)

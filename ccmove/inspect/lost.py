@@ -12,6 +12,7 @@ project was in use is proof enough.
 
 import difflib
 import os
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ from operator import itemgetter
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
+from ccmove.claude.gitfiles import main_checkout
 from ccmove.claude.owners import folders_in
 from ccmove.inspect.survey import MOVED_BY_US, Project, Survey, ancestors
 from ccmove.plan.newcomers import is_another, went_on
@@ -36,7 +38,8 @@ MOST_LOOKED_AT = 5000  # folders that may be one of them
 SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
-SIMILAR = 0.5  # two names, by difflib
+WORD = re.compile(r"[^\W_]{3,}")  # of a folder's name
+SIMILAR = 0.6  # two names, by difflib
 CLONED = "clone:"  # begins what a reflog says of it
 SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
 
@@ -245,6 +248,7 @@ class Finder:
         candidates = self._with_signs(path)
         for candidate in candidates:
             self._weigh(path, candidate)
+        _doubt_worktrees(candidates)
         candidates = self._worth_naming(candidates)
         candidates.sort(key=self._order)
         del candidates[MOST_CANDIDATES:]
@@ -547,6 +551,17 @@ class Finder:
         return [self.lost[lost] for lost in self._lost_in.get(key, ())]
 
 
+def _doubt_worktrees(candidates: list[Candidate]) -> None:
+    """A worktree has the same repository as the checkout that it is of: that one comes
+    first. Comes from a first hour: a worktree was offered beside its repository.
+    """
+    undoubted = {one.path for one in candidates if not one.against}
+    for candidate in candidates:
+        main = main_checkout(candidate.path)
+        if main != candidate.path and main in undoubted:
+            candidate.against.append(f"it is a worktree of {main}")
+
+
 def _lost(survey: Survey) -> Iterator[tuple[str, Project]]:
     """Projects whose folder is gone, and of which more is left than an empty
     directory.
@@ -566,8 +581,11 @@ def _goes_through(first: int, last: int, log: Log) -> bool:
 
 
 def _are_similar(one: str, other: str) -> bool:
-    both = difflib.SequenceMatcher(None, one.lower(), other.lower())
-    return both.ratio() >= SIMILAR
+    """Whether they have a word in common, or most of their letters."""
+    one, other = one.lower(), other.lower()
+    if set(WORD.findall(one)) & set(WORD.findall(other)):
+        return True
+    return difflib.SequenceMatcher(None, one, other).ratio() >= SIMILAR
 
 
 def described(project: Project) -> str:

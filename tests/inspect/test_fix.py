@@ -231,7 +231,9 @@ def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
 
 def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
     moved_repo(state, "o\tld", "new")
-    assert run_ccmove("doctor", "--plan", state=state).out == ""
+    done = run_ccmove("doctor", "--plan", state=state)
+    assert (done.exit, done.out) == (0, "")
+    assert done.err == "No move is certain or likely. See: ccmove doctor\n"
 
 
 @pytest.mark.parametrize(

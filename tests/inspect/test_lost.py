@@ -69,6 +69,24 @@ def test_of_several_new_folders_one_with_a_similar_name_is_found(
     assert candidate.evidence == ["a similar name in the same place"]
 
 
+def test_a_name_is_not_similar_for_a_few_letters(state: StateBuilder) -> None:
+    state.project("thesis")
+    for name in ("notes", "x"):
+        (state.code / name).mkdir()
+    assert homes(state) == []
+
+
+def test_a_worktree_is_not_the_repository_that_was_renamed(
+    state: StateBuilder,
+) -> None:
+    state.project("lib", repo="acme/lib")
+    state.project("library-fix", repo="acme/lib")
+    repo = make_repo(state.code / "library", "acme/lib", commit=True)
+    git(repo, "worktree", "add", "-q", str(state.code / "library-fix"))
+    doubt = f"it is a worktree of {repo}"
+    assert homes(state) == [("library", "likely"), ("library-fix", "possible", doubt)]
+
+
 def test_beside_the_same_repository_a_similar_name_is_not_offered(
     state: StateBuilder,
 ) -> None:
