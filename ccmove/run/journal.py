@@ -20,7 +20,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import RefusedError, UnfinishedRunError
-from ccmove.hints import look_at, to_type
+from ccmove.hints import to_type
 from ccmove.plan.model import INCOMING
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
@@ -117,7 +117,9 @@ def read_run(layout: Layout) -> Manifest | None:
         return read_manifest(layout.run_dir / "manifest.json", layout)
     except RefusedError as error:
         raise UnfinishedRunError(
-            error.message, look_at(layout.ccmove), TO_SET_ASIDE
+            error.message,
+            to_type("ls", "-l", layout.ccmove, text="look at what is there"),
+            TO_SET_ASIDE,
         ) from error
 
 
