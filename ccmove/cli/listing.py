@@ -55,8 +55,10 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
             continue
         projects.append(project)
     projects.sort(key=SORTS[asked.sort])
-    in_detail = replace(asked, verbose=True).to_line()
-    return Answer(partial(show_list, survey, projects, in_detail))
+    with_all = replace(asked, verbose=True)
+    in_detail = with_all.to_line()
+    show = partial(show_list, survey, projects, in_detail)
+    return Answer(show)
 
 
 @options.command("where", Asked, options.CONFIG_DIR, options.JSON)
