@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ccmove.cli import options
-from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.boundary import Answer, Call, text_answer
 from ccmove.cli.options import flag
 from ccmove.commands.options import HookOptions
 from ccmove.errors import UsageError
@@ -27,16 +27,12 @@ def hook_command(call: Call, asked: HookOptions) -> Answer:
         raise UsageError("--install and --remove exclude each other")
     if not (asked.install or asked.remove):
         hook.answer(call.printer.config_dir)
-        return Answer(_say_nothing)
+        return text_answer("")
     change = install
     if asked.remove:
         change = remove
     setting = change(call.recover())
     return Answer(partial(_show, setting))
-
-
-def _say_nothing(_: Printer) -> None:
-    pass
 
 
 def _show(setting: HookSetting, printer: Printer) -> None:

@@ -191,7 +191,7 @@ def carry_out(
 
     def make_report(outcome: Outcome) -> bytes:
         results.append(_done(layout, outcome, before))
-        return _report(results[-1])
+        return as_kept(results[-1])
 
     if options.dry_run:
         plan = make_plan()
@@ -210,7 +210,7 @@ def carry_out(
     if unrepaired:
         result = replace(result, left_alone=result.left_alone + unrepaired)
         with contextlib.suppress(OSError, CcmoveError):  # the run itself is done
-            replace_report(layout, done.identifier, _report(result))
+            replace_report(layout, done.identifier, as_kept(result))
     return result
 
 
@@ -260,7 +260,8 @@ def _mentions(
     return tuple(leftovers)
 
 
-def _report(result: Result) -> bytes:
+def as_kept(result: Result) -> bytes:
+    """What a run said, as its backup keeps it."""
     return to_text(to_json(result)).encode()
 
 

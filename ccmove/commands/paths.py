@@ -214,7 +214,10 @@ def _check_existence(
     has_new = os.path.isdir(pair.new)
     if os.path.lexists(pair.new) and not has_new:
         raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
-    _refuse_other_case(pair, options)
+    if os.path.realpath(pair.new) == old:  # NEW is OLD in another case, on Windows
+        what = f"the folder is still called {old}"
+        hint = _with_folder(options)
+        raise RefusedError(what, hint)
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of
     # another move.
     has_old = os.path.lexists(old)
@@ -222,15 +225,6 @@ def _check_existence(
         has_old = False
     if has_old or not has_new:
         raise _not_renamed(state, pair, options, has_old, has_new)
-
-
-def _refuse_other_case(pair: Pair, options: MoveOptions) -> None:
-    """RefusedError where the folder still has OLD's name, in another case: on
-    Windows.
-    """
-    if os.path.realpath(pair.new) == pair.old:
-        what = f"the folder is still called {pair.old}"
-        raise RefusedError(what, _with_folder(options))
 
 
 def _not_renamed(

@@ -103,14 +103,14 @@ def to_undo(layout: Layout, part: str | None) -> tuple[Manifest, Ledger]:
         hints = [PAST]
     manifest = read_backup(layout, backups, identifier)
     undone = [backup.id for backup in backups if not backup.stands]
+    why = None
     if manifest.undoes is not None:
-        what = f"{identifier} is itself an undo, and an undo can't be undone"
+        why = "is itself an undo, and an undo can't be undone"
+    elif identifier in undone:
+        why = "was already undone"
+    if why is not None:
         again = move_again(layout, manifest)
-        raise NothingKnownError(what, again, *hints)
-    if identifier in undone:
-        what = f"{identifier} was already undone"
-        again = move_again(layout, manifest)
-        raise NothingKnownError(what, again, *hints)
+        raise NothingKnownError(f"{identifier} {why}", again, *hints)
     refuse_built_on(manifest, backups)
     return manifest, ledger
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +11,18 @@ from typing import BinaryIO
 from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import running_sessions
-from ccmove.commands.move import if_refused
+from ccmove.commands.move import as_kept, if_refused
 from ccmove.commands.options import UnpackOptions
 from ccmove.errors import CcmoveError, RefusedError, UsageError
 from ccmove.hints import again, ask, to_type
 from ccmove.plan.model import Plan, Undertaking
-from ccmove.report.json import to_json, to_text
 from ccmove.report.result import Result, preview_of
 from ccmove.rewrite.pathmap import Move, PathMap, client_spelling, is_root, tail_below
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import preflight, refuse_full_disk
 from ccmove.run.transaction import Outcome, Progress, run_arrival
 from ccmove.text import plural
-from ccmove.transfer.archive import Header, Reader
+from ccmove.transfer.archive import Header, PackedProject, Reader
 from ccmove.transfer.incoming import Incoming, look_through, receive
 from ccmove.transfer.request import UnpackRequest, candidates
 from ccmove.transfer.roles import Part
@@ -141,7 +140,7 @@ def _do(
 
     def make_report(outcome: Outcome) -> bytes:
         results.append(_done(layout, outcome))
-        return to_text(to_json(results[-1])).encode()
+        return as_kept(results[-1])
 
     about = Undertaking(kind="unpack", moves=request.tops)
     outcome = run_arrival(layout, about, take_in, make_plan, make_report, progress)
@@ -201,15 +200,15 @@ def _moves(
     """What was typed, else to the one folder that all is in, else home to home."""
     home = client_spelling(str(layout.home))
     at_home = PathMap(((header.home, home),))
-    root = _root_of(paths)
+    root = _root_of(header.projects)
     if options.map:
         asked = PathMap(tuple(_move(text, paths) for text in options.map))
         if asked.covers(header.home):
             return asked
         return PathMap(asked.moves + at_home.moves)
     if root is not None:
-        folder = _folder(header, root, at_home, options)
-        return PathMap(((root, folder),))
+        move = root.path, _folder(root, at_home, options)
+        return PathMap((move,))
     _refuse_one_folder(paths, options)
     return at_home
 
@@ -235,12 +234,13 @@ def _refuse_one_folder(paths: list[str], options: UnpackOptions) -> None:
         raise UsageError(f"the archive has {number}, not one", ask(mapped))
 
 
-def _root_of(paths: list[str]) -> str | None:
+def _root_of(projects: Sequence[PackedProject]) -> PackedProject | None:
     """The project that all others are in; None where there is no such one."""
-    for root in paths:
-        if all(tail_below(path, root) is not None for path in paths):
-            return root
-    return None
+    root = min(projects, key=lambda project: len(project.path))
+    for project in projects:
+        if tail_below(project.path, root.path) is None:
+            return None
+    return root
 
 
 def _move(text: str, paths: list[str]) -> Move:
@@ -253,34 +253,26 @@ def _move(text: str, paths: list[str]) -> Move:
     return old, _real(new).rstrip(os.sep)
 
 
-def _folder(header: Header, root: str, at_home: PathMap, options: UnpackOptions) -> str:
+def _folder(root: PackedProject, at_home: PathMap, options: UnpackOptions) -> str:
     """The folder here: the one that was typed, else that of the same path, else the
     current one if it is the same repository.
     """
     file, *typed = options.arguments
     if typed:
         return _as_typed(typed[0])
-    usual = at_home.map(root) or root
+    usual = at_home.map(root.path) or root.path
     if os.path.isabs(usual) and os.path.isdir(usual):
         return _real(usual)
     here = _real(".")
-    if _is_repository_of(header, root, here):
+    was = identity_of_packed(root)
+    now = identity(here)
+    is_same = was.roots & now.roots or was.remotes & now.remotes
+    if is_same:
         return here
     with_new = replace(options, arguments=(file, "NEW"))
     hint = ask(with_new, "say where it goes")
     what = f"{usual} does not exist, and {here} is not the same repository"
     raise RefusedError(what, hint)
-
-
-def _is_repository_of(header: Header, root: str, folder: str) -> bool:
-    """Whether the folder is a checkout of the project that was packed."""
-    now = identity(folder)
-    for project in header.projects:
-        if project.path != root:
-            continue
-        was = identity_of_packed(project)
-        return bool(was.roots & now.roots or was.remotes & now.remotes)
-    return False
 
 
 def _real(path: str) -> str:

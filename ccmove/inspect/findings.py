@@ -13,7 +13,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 from operator import eq
 from pathlib import Path, PureWindowsPath
@@ -475,7 +474,13 @@ def _twice(
     and of equal ones the older; a merge makes one of two that are alike.
     """
     name = f"{session}.jsonl"
-    best, *others = sorted(directories, key=partial(_less_of, name))
+    best, *others = sorted(
+        directories,
+        key=lambda directory: (
+            -directory.amounts[name].size,
+            directory.amounts[name].newest,
+        ),
+    )
     for other in others:
         file = str(best.path / name)
         other_file = str(other.path / name)
@@ -497,12 +502,6 @@ def _twice(
         if what in (SAME, BEGINNING):
             fix = _merge_of([best, other], layout) or fix
         yield Finding("split-session", session, what, fix, lines, names)
-
-
-def _less_of(name: str, directory: Directory) -> tuple[int, int]:
-    """By this the directory comes first that has most of a file, then the older."""
-    amount = directory.amounts[name]
-    return -amount.size, amount.newest
 
 
 def _merge_of(directories: list[Directory], layout: Layout) -> str:

@@ -197,7 +197,9 @@ class Survey:
         """
         exists = self._owners.exists
         former: Homes = defaultdict(dict)
-        moves = [*self._moved_by_us(), *self._kept_elsewhere()]
+        newest_first = reversed(self.our_moves)
+        moves = [(*move, MOVED_BY_US) for move in still_moved(newest_first)]
+        moves += self._kept_elsewhere()
         for old, new, how in moves:
             if exists(old) is not False or not exists(new):
                 continue
@@ -219,11 +221,6 @@ class Survey:
         for backup in self.backups:
             if backup.manifest is not None and backup.stands:
                 yield from backup.manifest.kept
-
-    def _moved_by_us(self) -> Iterator[Former]:
-        """Where our moves brought what was at a path, the newest first."""
-        for old, new in still_moved(reversed(self.our_moves)):
-            yield old, new, MOVED_BY_US
 
     def _kept_elsewhere(self) -> Iterator[Former]:
         """A path is where its conversations are kept, if the oldest there is one of its

@@ -65,13 +65,10 @@ def counted(pointers: Iterable[Sequence[object]]) -> str:
             servers.append(server)
         else:
             kinds.append(kind)
-    words = [_in_numbers(kinds), *dict.fromkeys(servers)]
+    numbers = Counter(kinds).items()
+    in_numbers = ", ".join(plural(number, kind) for kind, number in numbers)
+    words = [in_numbers, *dict.fromkeys(servers)]
     return "; ".join(filter(None, words))
-
-
-def _in_numbers(nouns: Iterable[str]) -> str:
-    numbers = Counter(nouns)
-    return ", ".join(plural(number, noun) for noun, number in numbers.items())
 
 
 def one_by_one(values: Iterable[Value]) -> str:
@@ -111,14 +108,10 @@ def _of_server(names: Sequence[str]) -> str:
     position = names.index(SERVERS)
     server, *members = names[position + 1 :]
     words = f"{MCP_SERVER} {server}"
-    if members:
-        words += f", {' '.join(_without_numbers(members))}"
+    if members:  # `args`, not which of them
+        named = [name for name in members if not name.isdigit()]
+        words += f", {' '.join(named)}"
     return words + _of_project(names)
-
-
-def _without_numbers(names: Sequence[str]) -> list[str]:
-    """`args`, not which of them."""
-    return [name for name in names if not name.isdigit()]
 
 
 def _of_project(names: Sequence[str]) -> str:

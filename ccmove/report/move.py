@@ -201,12 +201,7 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     for change in changes:
         document = change.file, change.ends
         documents[document].append(change)
-    return sorted(documents.values(), key=_weight)
-
-
-def _weight(changes: list[Change]) -> int:
-    """How much a document matters."""
-    return FORMS.index(changes[0].form)
+    return sorted(documents.values(), key=lambda rows: FORMS.index(rows[0].form))
 
 
 def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
