@@ -18,7 +18,7 @@ from ccmove.report.json import SCHEMA, Record
 @flag("--install", help="Add it to Claude Code's settings.json.")
 @flag("--remove", help="Take it out again.")
 def hook_command(call: Call, asked: HookOptions) -> Answer:
-    """Tell a session in a renamed folder where its sessions are.
+    """Let Claude Code say where a renamed folder's sessions are.
 
     Claude Code runs this when a session starts. It changes nothing, and says nothing
     unless one project is certain to be meant.

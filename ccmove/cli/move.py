@@ -24,7 +24,7 @@ from ccmove.hints import ask
     help="Read moves from FILE, one OLD<TAB>NEW per line (- for stdin); all or none "
     "are made.",
 )
-@flag("--merge", help="Merge even if NEW is a project with sessions of its own.")
+@flag("--merge", help="Merge even if NEW is another project that has sessions.")
 @flag("-y", "--yes", help="With one path: take the only candidate, don't ask.")
 @flag("--settings", help="Also rewrite paths in .claude/settings*.json, .mcp.json.")
 @flag("--desktop", help="Also rewrite the desktop app's sessions; quit it before.")

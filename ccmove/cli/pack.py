@@ -29,7 +29,7 @@ from ccmove.run.rollback import recover
     metavar="FILE",
     help="Write to FILE (.tar.gz, .tar or .tar.zst) [default: standard output].",
 )
-@options.dry_run
+@options.flag("-n", "--dry-run", help="Preview: show what would be packed.")
 @flag("--only", help="Pack only PATH itself, not projects nested inside it.")
 @click.option(
     "--session",

@@ -19,7 +19,7 @@ from ccmove.commands.unpack import check_words, unpack
     help="Where a folder of the other machine is here; may be repeated.",
 )
 @flag("--with-config", help="Also bring trust, allowed tools, MCP servers and hooks.")
-@flag("--merge", help="Merge even if NEW is a project with sessions of its own.")
+@flag("--merge", help="Merge even if NEW is another project that has sessions.")
 def unpack_command(call: Call, asked: UnpackOptions) -> Answer:
     """Unpack an archive of ccmove pack; - is standard input.
 
