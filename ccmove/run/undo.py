@@ -229,15 +229,20 @@ def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
             old, new = map(Path, move)
             moves.append((new, old))
     able = _with_room(moves)
+    places = dict(able)
     made: set[Path] = set()  # what is there by then
     for folder, target in in_order(able, _parking_space):
         above = target.parent
         if above not in made and not above.is_dir():
-            what = f"is gone; {target} was in it"
+            what = f"this folder is gone; {target} was in it"
             yield _to_type(above, what, "mkdir", "-p", above)
         made.update(target.parents)
         made.add(target)
         what = "the folder still has its new name; to rename it too"
+        if folder not in places:
+            what = "the folder is here only to make room; to give it its old name"
+        elif target != places[folder]:
+            what = "the folder still has its new name; to make room first"
         yield _to_type(folder, what, "mv", folder, target)
 
 

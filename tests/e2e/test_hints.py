@@ -22,6 +22,33 @@ def config_dir(state: StateBuilder) -> str:
     return str(state.config_dir)
 
 
+def test_the_folders_of_a_swap_get_their_names_back_by_what_is_printed(
+    state: StateBuilder,
+) -> None:
+    one, two = state.code / "one", state.code / "two"
+    for folder in (one, two):
+        state.project(folder.name, make_folder=True)
+        (folder / folder.name).touch()
+    swap = f"{one}\t{two}\n{two}\t{one}\n"
+    done = run_ccmove("--from-file", "-", state=state, input=swap)
+    assert done.exit == 0, done
+    undone = run_ccmove("undo", "--json", state=state).json()
+    whats = [row["what"] for row in undone["to_do"]]
+    assert [what.partition("; ")[2] for what in whats] == [
+        "to make room first",
+        "to rename it too",
+        "to give it its old name",
+    ]
+    assert "is here only to make room" in whats[2]
+    one.rename(state.code / "x")  # they were swapped
+    two.rename(one)
+    (state.code / "x").rename(two)
+    for row in undone["to_do"]:
+        subprocess.run(row["command"].split(), check=True)
+    assert (one / "one").exists()
+    assert (two / "two").exists()
+
+
 @pytest.mark.parametrize(
     "command",
     [
