@@ -5,8 +5,9 @@ then documents are merged as in a move. A preview makes the same plan without ke
 what it has read.
 """
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity
@@ -23,7 +24,7 @@ from ccmove.plan.model import (
 )
 from ccmove.plan.newcomers import Coming, Present, refuse_another, refuse_twin
 from ccmove.plan.placing import Placer
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import Move, PathMap
 from ccmove.run.arrived import session_at
 from ccmove.text import plural
 from ccmove.transfer.archive import PackedProject
@@ -203,12 +204,24 @@ def _told(files: Files, documents: Documents, prompts: WriteHistory) -> Iterator
     if documents.left_out:
         names = in_words(documents.left_out)
         yield f"left out, since --with-config was not given: {names}"
+    yield from _without_folder(files.request.tops)
     yield from _skipped(files)
     projects = files.layout.projects
     for final, beside in files.placer.kept_beside:
         both = PurePath(*final.relative_to(projects).parts[1:]).as_posix()
         what = f"both have a different {both}; both are kept"
         yield f"{what}, the one that came as {beside.name}"
+
+
+def _without_folder(moves: Iterable[Move]) -> Iterator[str]:
+    """Where the sessions can't be opened yet."""
+    missing = [new for _, new in moves if not os.path.isdir(new)]
+    if len(missing) == 1:
+        what = f"{missing[0]} does not exist here yet"
+        yield f"{what}: clone or copy it there to open its sessions"
+    elif missing:
+        what = f"{len(missing)} of these folders do not exist here yet"
+        yield f"{what}: clone or copy them there to open their sessions"
 
 
 def _skipped(files: Files) -> Iterator[str]:

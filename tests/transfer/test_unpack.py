@@ -1065,6 +1065,21 @@ def test_an_undo_counts_what_goes_of_projects_that_share_a_directory(
     assert "removed  -" in run_ccmove("show", state=here).out
 
 
+def test_folders_that_do_not_exist_here_yet_are_told(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    for name in ("one", "two", "three"):
+        there.project(name)
+    (here.code / "one").mkdir()
+    file = written(here, "all.tar.gz", packed(there, "one", "two", "three"))
+    words = ["unpack", "--map", f"{there.code}={here.code}", file]
+    told = "Note: 2 of these folders do not exist here yet: clone or copy them there"
+    assert told in run_ccmove(*words, "-n", state=here).out
+    (here.code / "two").mkdir()
+    told = f"Note: {here.code / 'three'} does not exist here yet: clone or copy it"
+    assert told in run_ccmove(*words, state=here).out
+
+
 def test_tasks_go_with_the_transcript_that_comes(
     there: StateBuilder, here: StateBuilder
 ) -> None:
