@@ -62,7 +62,8 @@ def _examination_lines(
             yield []
     yield _verdict(examination)
     if fix is not None and any(finding.can_be_asked for finding in findings):
-        yield ["Fix them one by one: ", ("command", fix)]
+        how = "Fix it: " if len(findings) == 1 else "Fix them one by one: "
+        yield [how, ("command", fix)]
 
 
 def _verdict(examination: Examination) -> Line:

@@ -186,15 +186,17 @@ def _pruned(backups: Backups) -> Iterator[Line]:
     """Every backup that goes, and each that stays for what it holds."""
     verb = "Would remove" if backups.dry_run else "Removed"
     removed = backups.removed
+    lines: list[Line] = []
     for row in backups.rows:
         if row in removed:
-            yield from _backup_lines(row, verb.lower())
+            lines += _backup_lines(row, verb.lower())
         elif row.holds or row.error:
-            yield from _backup_lines(row, "kept")
+            lines += _backup_lines(row, "kept")
+    if lines:
+        yield from [*lines, []]
     done = "Nothing to remove:"
     if removed:
         done = f"{verb} {_total(removed)};"
-        yield []
     kept = len(backups.rows) - len(removed)
     yield [("good", done), f" {kept} kept."]
     if backups.dry_run and removed:

@@ -365,3 +365,12 @@ def test_nothing_to_fix_is_exit_0(state: StateBuilder, option: str) -> None:
     state.project("here", make_folder=True)
     done = fix(state, option)
     assert (done.exit, done.out) == (0, "Nothing was changed.\n")
+
+
+def test_one_finding_is_not_called_them(state: StateBuilder) -> None:
+    moved_repo(state, "first", "first-new")
+    shown = run_ccmove("doctor", state=state).out
+    assert shown.splitlines()[-1] == "Fix it: ccmove doctor --fix"
+    moved_repo(state, "second", "second-new")
+    shown = run_ccmove("doctor", state=state).out
+    assert shown.splitlines()[-1] == "Fix them one by one: ccmove doctor --fix"
