@@ -226,11 +226,19 @@ class _Taking:
     def _added_by_the_run(
         self, base: Node, theirs: Node | None, at: Pointer
     ) -> str | None:
-        """It goes, unless it was changed since."""
+        """It goes, unless it was changed since; of a project's tools or servers, say,
+        each by itself.
+        """
         if theirs is None or theirs.value == base.value:
             return None
-        self.lose(*at)
-        return theirs.raw
+        since: str | None = theirs.raw
+        is_loss = True
+        if self._are_projects(at[:1]) and len(at) == 3:
+            since = _what_came_since(base, theirs, 1)
+            is_loss = _is_another(base, theirs)
+        if is_loss:
+            self.lose(*at)
+        return since
 
     def _list(self, versions: _Versions, at: Pointer) -> str:
         """A list without order: each item that the run changed, added or took."""
@@ -368,11 +376,28 @@ def _key(entry: Node) -> str:
     return repr(entry.value) if session is None else session
 
 
-def _what_came_since(base: Node, now: Node) -> str | None:
-    """What a value has that it did not have then; None when that is nothing."""
+def _is_another(base: Node, now: Node) -> bool:
+    """Whether more happened to it than that items came, or went."""
+    if now.kind != base.kind or now.kind not in "{[":
+        return True
+    members_then = base.members()
+    for name, item in now.members().items():
+        then = members_then.get(name, item)
+        if then.value != item.value:
+            return True
+    return False
+
+
+def _what_came_since(base: Node, now: Node, levels: int = 2) -> str | None:
+    """What a value has that it did not have then; None when that is nothing.
+
+    Of a project's entry two levels down: a server that is another one by now comes
+    whole, since half of it serves nobody.
+    """
     if now.value == base.value:
         return None
-    if now.kind != base.kind or now.kind not in "{[":
+    is_whole = levels == 0 or now.kind not in "{["
+    if is_whole or now.kind != base.kind:
         return now.raw
     texts: Texts = {}
     if now.kind == "{":
@@ -380,7 +405,8 @@ def _what_came_since(base: Node, now: Node) -> str | None:
         for name, item in now.members().items():
             since: str | None = item.raw
             if name in members_then:
-                since = _what_came_since(members_then[name], item)
+                then = members_then[name]
+                since = _what_came_since(then, item, levels - 1)
             texts[name] = since
     else:
         items_then = base.known()

@@ -166,6 +166,7 @@ def test_what_came_since_a_merge_stays_with_new(
     def use(config: dict[str, Any]) -> None:
         config["projects"][merged]["exampleFiles"] = [f"{merged}/x.py"]
         config["projects"][merged]["allowedTools"].append("Bash(late)")
+        config["projects"][merged]["mcpServers"]["late"] = {"command": "late"}
 
     change(state, use)
     state.add_prompt(merged, "since")
@@ -175,7 +176,11 @@ def test_what_came_since_a_merge_stays_with_new(
     tools = [*before[merged]["allowedTools"], "Bash(late)"]
     assert sorted(now[merged].pop("allowedTools")) == sorted(tools)
     before[merged].pop("allowedTools")
-    assert now[merged] == {**before[merged], "exampleFiles": [f"{merged}/x.py"]}
+    assert now[merged] == {
+        **before[merged],
+        "exampleFiles": [f"{merged}/x.py"],
+        "mcpServers": {"late": {"command": "late"}},
+    }
     assert prompts(state)["since"] == merged
 
 

@@ -153,6 +153,43 @@ class TestConfig:
         found = projects(before, lambda p: p["/n"]["tools"].append("b"), native=True)
         assert found == ({"/o": {"tools": ["a"]}, "/n": {"tools": ["b"]}}, [])
 
+    def test_of_what_new_did_not_have_at_all_it_keeps_what_came_since(self) -> None:
+        """Found by a random merge: NEW kept the servers of OLD beside one of its own."""
+        before = {"/o": {"tools": ["a"], "servers": {"db": {"run": 1}}}, "/n": {"v": 1}}
+
+        def life(found: dict[str, Any]) -> None:
+            found["/n"]["tools"].append("since")
+            found["/n"]["servers"]["web"] = {"run": 2}
+
+        kept = {"v": 1, "tools": ["since"], "servers": {"web": {"run": 2}}}
+        found = projects(before, life, native=True)
+        assert found == ({"/o": before["/o"], "/n": kept}, [])
+
+    def test_a_server_that_was_changed_since_stays_whole(self) -> None:
+        servers = {"db": {"run": 1, "args": [1]}, "web": {"run": 2}}
+        before = {"/o": {"servers": servers}, "/n": {"v": 1}}
+
+        def life(found: dict[str, Any]) -> None:
+            found["/n"]["servers"]["db"] = {"run": 1, "args": [2]}
+
+        kept = {"v": 1, "servers": {"db": {"run": 1, "args": [2]}}}
+        named = ["projects > /n > servers"]
+        found = projects(before, life, native=True)
+        assert found == ({"/o": before["/o"], "/n": kept}, named)
+
+    def test_a_server_of_news_own_that_was_changed_since_follows_whole(self) -> None:
+        server = {"run": 1, "args": [1]}
+        before = {"/o": {"v": 1}, "/n": {"servers": {"db": server}}}
+
+        def life(found: dict[str, Any]) -> None:
+            found["/n"]["servers"]["db"] = {"run": 1, "args": [2]}
+            found["/o"] = {"again": 1}
+
+        changed = {"db": {"run": 1, "args": [2]}}
+        merged = {"again": 1, "v": 1, "servers": changed}
+        found = projects(before, life)
+        assert found == ({"/o": merged, "/n": before["/n"]}, ["projects > /o"])
+
     def test_two_that_became_one_are_two_again(self) -> None:
         """What came since stays where it is, if it follows neither."""
         before = {"/a": {"l": [1], "p": "/a"}, "/b": {"l": [2], "p": "/b"}}

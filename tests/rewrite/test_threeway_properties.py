@@ -142,6 +142,10 @@ def test_what_came_later_in_a_config_file_is_kept(
         left = [key for key in found["projects"] if key not in config["projects"]]
         rest = without_later(found)
         assert all(is_hollow(rest["projects"].pop(key, {})) for key in left)
+        for key, entry in rest["projects"].items():
+            # A member that holds only what came later came with that.
+            for name in entry.keys() - config["projects"][key].keys():
+                assert is_hollow(entry.pop(name))
         assert rest == config
         assert kept == sorted(later_values(now))
     assert set(kept) == set(later_values(now))
