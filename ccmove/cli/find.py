@@ -13,7 +13,7 @@ from ccmove.cli.boundary import Call
 from ccmove.cli.questions import confirm, prompt
 from ccmove.commands import paths
 from ccmove.commands.options import DoctorOptions, MoveOptions
-from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.hints import ask, to_type
 from ccmove.inspect.lost import Basis, Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
@@ -73,8 +73,7 @@ def find_pair(call: Call, asked: MoveOptions) -> MoveOptions:
     refused.
     """
     (typed,) = asked.arguments
-    if not typed.strip():  # as a path it would mean the current folder
-        raise UsageError("PATH is empty (an unset variable?)", paths.USUAL)
+    paths.refuse_odd("PATH", typed)
     bar = call.progress()
     survey = Survey(call.find_layout(), bar)
     new = None

@@ -54,8 +54,8 @@ class Pair(NamedTuple):
 
 def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
-    _refuse_odd("OLD", old)
-    _refuse_odd("NEW", new)
+    refuse_odd("OLD", old)
+    refuse_odd("NEW", new)
     absolute, real_old = _absolute_and_real(old)
     absolute_new, real_new = _absolute_and_real(new)
     if real_old == real_new and absolute != absolute_new:
@@ -67,12 +67,12 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
 
 def resolve_path(path: str) -> tuple[str, str]:
     """One path, real and as it was typed, as the client would have written it."""
-    _refuse_odd("PATH", path)
+    refuse_odd("PATH", path)
     absolute, real = _absolute_and_real(path)
     return native(client_spelling(real)), native(client_spelling(absolute))
 
 
-def _refuse_odd(name: str, path: str) -> None:
+def refuse_odd(name: str, path: str) -> None:
     if not path.strip():  # as a path it would mean the current folder
         raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
     if "\0" in path:

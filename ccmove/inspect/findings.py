@@ -23,7 +23,6 @@ from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, SESSION_ID
 from ccmove.errors import CcmoveError, UnfinishedRunError, describe
-from ccmove.hints import as_typed
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.mentions import mentions_of_past
 from ccmove.inspect.survey import (
@@ -325,7 +324,7 @@ def _still_to_do(survey: Survey) -> Iterator[Finding]:
         return
     rows.sort(key=lambda row: row.command)
     for row in rows:
-        fix = as_typed(row.command, layout.given)
+        fix = row.to_type(layout.given)
         yield Finding("still-to-do", row.file, row.what, fix)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ccmove.claude.reading import Fingerprint
+from ccmove.hints import as_typed
 from ccmove.plan.records import (
     Below,
     Count,
@@ -25,6 +26,7 @@ from ccmove.plan.records import (
 )
 from ccmove.rewrite.history import Rule, Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.text import command_line
 
 # begins the name of a project folder that makes room for another
 PARKED = ".ccmove-parked-"
@@ -80,6 +82,15 @@ class LeftAlone:
     command: tuple[str, ...] = ()
     folder: str = ""  # in which the command has to be typed, if that matters
     line: str = ""  # instead of a command: what to write into the file
+
+    def to_type(self, config_dir: str | None) -> str:
+        """What to type, or to write."""
+        if self.line:
+            return self.line
+        command = as_typed(self.command, config_dir)
+        if self.folder:
+            command = f"{command_line(['cd', self.folder])} && {command}"
+        return command
 
 
 @dataclass(frozen=True, slots=True)

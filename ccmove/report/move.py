@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sized
 from itertools import dropwhile
+from operator import not_
 
 from ccmove.claude.layout import are_settings
 from ccmove.hints import Hint, in_words
@@ -35,16 +36,12 @@ def show_result(result: Result, printer: Printer) -> None:
         return
     error = result.error
     if error is None or result.is_planned:
-        said = dropwhile(_is_empty, result_lines(result, printer))
+        said = dropwhile(not_, result_lines(result, printer))  # begins with no blank
         printer.say(*said)
     if error is not None:
         printer.out.flush()  # the plan comes before what is in its way
         lines = _failure(result, error)
         printer.on_stderr().lines(lines)
-
-
-def _is_empty(line: Line) -> bool:
-    return not line
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
@@ -73,26 +70,26 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         if not result.rolled_back:
             yield [("good", "Nothing to roll back:"), " no run was interrupted."]
         return
-    is_planned = result.is_planned
     most = None if printer.verbose else MOST_PROJECTS
-    yield from _heading(result, is_planned, most)
-    yield from _summary(result, is_planned)
+    yield from _heading(result, most)
+    yield from _summary(result)
     if printer.verbose:
         yield from _details(result)
     elif len(result.projects) > max(1, len(result.moves)):
         yield []
         yield from _each_project(result)
-    title = "Still to do afterwards" if is_planned else "Still to do"
+    title = "Still to do afterwards" if result.is_planned else "Still to do"
     yield from _section(title, _still_to_do(result))
     yield from _notes(result)
     yield []
     yield _how_it_ended(result, printer)
 
 
-def _heading(result: Result, is_planned: bool, most: int | None) -> Iterator[Line]:
+def _heading(result: Result, most: int | None) -> Iterator[Line]:
     """What was done, from where to where."""
     if result.status == "nothing":
         return
+    is_planned = result.is_planned
     verb, link = "Would move" if is_planned else "Moved", "to"
     if result.is_unpack:
         verb = "Would unpack" if is_planned else "Unpacked"
@@ -117,7 +114,7 @@ def more(rows: Sized, most: int | None) -> Iterator[Line]:
         yield [f"  and {len(rows) - most} more (-v)"]
 
 
-def _summary(result: Result, is_planned: bool) -> Iterator[Line]:
+def _summary(result: Result) -> Iterator[Line]:
     """What people would have missed, in their words."""
     number = len(result.folders)
     if number == 1:
@@ -130,7 +127,7 @@ def _summary(result: Result, is_planned: bool) -> Iterator[Line]:
         if words:
             yield [f"  {', '.join(words)}"]
     yield from _settings_files(result.changes)
-    yield from _merged(result, is_planned)
+    yield from _merged(result)
 
 
 def _conversations(result: Result) -> list[str]:
@@ -204,8 +201,10 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     return sorted(documents.values(), key=lambda rows: FORMS.index(rows[0].form))
 
 
-def _merged(result: Result, is_planned: bool) -> Iterator[Line]:
-    verb, has = ("Would merge", "has") if is_planned else ("Merged", "had")
+def _merged(result: Result) -> Iterator[Line]:
+    verb, has = "Merged", "had"
+    if result.is_planned:
+        verb, has = "Would merge", "has"
     for path, number in result.merged:
         into = f" into a project that {has} {plural(number, 'session')} of its own"
         if len(result.projects) > 1:

@@ -8,12 +8,11 @@ from os import fspath
 from typing import Annotated
 
 from ccmove.claude.layout import Layout, are_settings
-from ccmove.hints import Hint, as_typed
+from ccmove.hints import Hint
 from ccmove.plan.model import LeftAlone, Plan, WriteHistory
 from ccmove.plan.records import Count, one_of
 from ccmove.report.belongings import NOTHING, Belongings, belongings_of
 from ccmove.rewrite.compare import compare
-from ccmove.text import command_line
 
 Moves = tuple[tuple[str, str], ...]
 
@@ -223,9 +222,4 @@ def _history(write: WriteHistory | None) -> ChangedHistory | None:
 
 def leftover(row: LeftAlone, layout: Layout) -> Leftover:
     """With its command as it has to be typed for this state."""
-    command = as_typed(row.command, layout.given)
-    if row.line:
-        command = row.line
-    if row.folder:
-        command = f"{command_line(['cd', row.folder])} && {command}"
-    return Leftover(row.file, row.what, command)
+    return Leftover(row.file, row.what, row.to_type(layout.given))
