@@ -63,9 +63,7 @@ def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) 
     done = run_ccmove("doctor", state=state)
     assert KINDS["orphan"] in done.out
     assert f"-> ccmove doctor --search {state.home} {state.code / 'gone'}\n" in done.out
-    assert done.out.endswith(
-        "1 finding in 9 projects.\nFix them one by one: ccmove doctor --fix\n"
-    )
+    assert done.out.endswith("1 finding in 9 projects.\nFix it: ccmove doctor --fix\n")
 
 
 # -- lost projects -----------------------------------------------------------------------------
@@ -483,7 +481,7 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(
         for row in run_ccmove("doctor", "--json", state=state).json()["findings"]
     }
     assert len(kinds) >= 6, kinds
-    commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
+    commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: |Fix it: )(.*)", out)
     assert len(commands) > 10
     assert not re.search(r"\b(OLD|NEW|DIR)\b|\brm\b", "\n".join(commands))
     env = {**Bench(state).on_path(), "TERM": "dumb"}
