@@ -42,8 +42,10 @@ def directory(path: Path) -> Iterator[Folder]:
     """A directory; an error of what is done with it names its full path."""
     fd: int | None = None
     try:
-        for way in (*reversed(path.parents), path):
-            above, fd = fd, _enter(fd, way, INSIDE if way is path else ON_THE_WAY)
+        names = path.parts or (os.curdir,)
+        for depth in range(1, len(names) + 1):
+            flags = INSIDE if depth == len(names) else ON_THE_WAY
+            above, fd = fd, _enter(fd, names[:depth], flags)
             if above is not None:
                 os.close(above)
         yield Folder(path, fd)
@@ -60,14 +62,17 @@ def directory(path: Path) -> Iterator[Folder]:
                 os.close(fd)
 
 
-def _enter(parent: int | None, path: Path, flags: int) -> int | None:
+def _enter(parent: int | None, names: tuple[str, ...], flags: int) -> int | None:
     """Open the next directory on the way; a link is refused by its path."""
-    name = str(path) if parent is None else path.name
+    name = names[-1]
+    if parent is None:  # the first of all, or on Windows
+        name = os.path.join(*names)
     try:
         if not WINDOWS:
             return os.open(name, flags, dir_fd=parent)
         _look_at_directory(name)
     except OSError as error:
+        path = Path(*names)
         error.filename = str(path)
         # Asked for a directory, Linux says of a link that it is not one.
         is_other = error.errno == errno.ENOTDIR

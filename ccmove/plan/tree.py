@@ -144,29 +144,45 @@ class Tree:
         self._put(path, Node(made="file", arrival=arrival))
 
     def _find(self, path: Path) -> Node:
-        node = self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
-        for part in path.parts[1:]:
-            node = self._child(node, part)
+        """What differs is known by now; of all else the disk is asked once."""
+        node = self._root_of(path)
+        names = path.parts[1:]
+        for depth, name in enumerate(names):
+            key = self._key(name)
+            if key not in node.below:
+                return _on_disk(node, names[depth:])
+            node = node.below[key]
         return node
+
+    def _root_of(self, path: Path) -> Node:
+        return self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
 
     def _put(self, path: Path, new: Node) -> None:
         new.name = path.name
-        node = self._find(Path(path.anchor))
-        for part in path.parts[1:-1]:
-            child = self._child(node, part)
-            node = node.below.setdefault(self._key(part), child)
-        node.below[self._key(path.name)] = new
+        node = self._root_of(path)
+        for name in path.parts[1:-1]:
+            node = self._kept(node, name)
+        key = self._key(path.name)
+        node.below[key] = new
 
-    def _child(self, node: Node, name: str) -> Node:
+    def _kept(self, node: Node, name: str) -> Node:
+        """The one below, from now on in the tree: something in it will differ."""
         key = self._key(name)
-        if key in node.below:
-            return node.below[key]
-        if node.now is None or not is_there(node.now / name):
-            return Node(name=name)
-        return Node(node.now / name, name)
+        if key not in node.below:
+            node.below[key] = _on_disk(node, (name,))
+        return node.below[key]
 
     def _key(self, name: str) -> str:
         return normalize("NFD", name).lower() if self._ignores_case else name
+
+
+def _on_disk(node: Node, names: tuple[str, ...]) -> Node:
+    """What is below a node by these names, none of which will differ."""
+    *_, name = names
+    if node.now is None:
+        return Node(name=name)
+    now = node.now.joinpath(*names)
+    return Node(now if is_there(now) else None, name)
 
 
 def _arrivals(node: Node, prefix: str = "") -> Iterator[Arrival]:
