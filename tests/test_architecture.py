@@ -21,6 +21,8 @@ PACKAGE = Path(__file__).parents[1] / "ccmove"
 ROOMS = ("system", "text", "hints", "errors", "rewrite", "claude", "plan", "run", "transfer",
          "inspect", "report", "commands", "api", "inside", "cli")  # fmt: skip
 LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
+# A preview takes no lock; the name of the machine is asked for on Windows alone.
+NOT_FOR_A_PREVIEW = {"filelock", "socket"}
 # Most moves name both paths, and few end in a bug; most folders have sessions.
 LATER = {"ccmove.cli.find", "importlib.metadata", "ccmove.inside.renamed"}
 # What a move of two paths has no use for: doctor, list, the search for lost folders.
@@ -97,7 +99,8 @@ def test_imports_stand_at_the_top() -> None:
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef):
                 modules = set(imports(function)) - LATER
-                assert {module.split(".")[0] for module in modules} <= LAZY, name
+                libraries = {module.split(".")[0] for module in modules}
+                assert libraries <= LAZY | NOT_FOR_A_PREVIEW, name
 
 
 def test_there_are_no_tricks() -> None:
@@ -219,6 +222,14 @@ def test_a_move_loads_only_what_it_uses(state: StateBuilder) -> None:
     new.mkdir(parents=True)
     assert not loaded_by(old, str(new), state=state) & (NOT_FOR_A_MOVE - always)
     assert (state.config_dir / "ccmove" / "backups").is_dir()
+
+
+def test_a_preview_loads_no_lock(state: StateBuilder) -> None:
+    always = set() if live.HAS_PROC else {"socket"}  # psutil needs it
+    old, new = state.project("my-app").path, state.code / "new-app"
+    new.mkdir(parents=True)
+    modules = loaded_by("-n", old, str(new), state=state)
+    assert not modules & (NOT_FOR_A_PREVIEW - always)
 
 
 def test_what_a_move_does_not_load_is_there() -> None:

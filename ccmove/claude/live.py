@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -93,7 +92,7 @@ def running_sessions(layout: Layout) -> list[LiveSession]:
 def daemon_is_running(layout: Layout) -> bool:
     """Whether the client's background daemon owns its job files right now."""
     record = _record(layout.daemon_lock)
-    return _is_alive(record, _processes())
+    return bool(record) and _is_alive(record, _processes())
 
 
 def is_running(pid: int) -> bool:
@@ -203,6 +202,8 @@ def _pid_domain() -> str:
     spelled as the client does in its records.
     """
     if WINDOWS:
+        import socket
+
         return f"win32:{socket.gethostname().lower()}"
     if not HAS_PROC:
         return "darwin"

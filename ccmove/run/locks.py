@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from filelock import lock_descriptor
-
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import names_in
 from ccmove.errors import LinkError, RefusedError
@@ -81,6 +79,8 @@ def _remove_unused(layout: Layout) -> None:
 
 def _takes_lock(fd: int, layout: Layout) -> bool:
     """Whether nobody has it, and it is the one that others will find."""
+    from filelock import lock_descriptor  # a preview takes no lock
+
     try:
         if not lock_descriptor(fd, blocking=False):
             return False
