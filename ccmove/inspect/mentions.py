@@ -6,6 +6,7 @@ at what is there and takes each file as the plan will leave it.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -382,10 +383,14 @@ def _files_below(path: Path) -> Iterator[Path]:
     """Regular files; links are not followed,
     and what can't be listed is passed over.
     """
-    if os.path.islink(path):
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
         return
-    if os.path.isfile(path):
+    if stat.S_ISREG(mode):
         yield path
+    if not stat.S_ISDIR(mode):
+        return
     for base, folders, names in os.walk(path):
         folders.sort()
         yield from (Path(base, name) for name in sorted(names))

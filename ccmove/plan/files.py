@@ -257,6 +257,8 @@ def project_files(layout: Layout, folder: Path) -> list[Path]:
 
 def is_state(layout: Layout, path: Path) -> bool:
     """Whether it is a config directory and not a project's own `.claude`."""
+    if not os.path.isdir(path):
+        return False
     states = (layout.config_dir, layout.home / ".claude")
     return os.path.realpath(path) in map(os.path.realpath, states)
 
