@@ -13,7 +13,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import read_document
 from ccmove.errors import CcmoveError
-from ccmove.rewrite.jsonspan import NotJsonError, Number, parse
+from ccmove.rewrite.jsonspan import NotJsonError, Number, value_of
 
 SETTING = "cleanupPeriodDays"
 USUAL_DAYS = 30  # where nothing is set
@@ -38,7 +38,7 @@ def days_kept(layout: Layout) -> int | None:
         document = read_document(Path(file))
         if document is None:
             return USUAL_DAYS
-        settings = parse(document.text).value
+        settings = value_of(document.text)
     except (CcmoveError, NotJsonError, OSError):
         return None
     if not isinstance(settings, dict):

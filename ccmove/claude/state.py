@@ -25,7 +25,7 @@ from ccmove.claude.reading import Document, directory, open_history, read_docume
 from ccmove.errors import CcmoveError, RefusedError, describe
 from ccmove.hints import look_at
 from ccmove.rewrite.history import count_prompts
-from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.jsonspan import NotJsonError, value_of
 from ccmove.rewrite.windows import is_windows, native
 from ccmove.system import Folder
 
@@ -162,7 +162,7 @@ def _index_paths(index: Document | None) -> frozenset[str]:
     if index is None:
         return frozenset()
     try:
-        root = parse(index.text).value
+        root = value_of(index.text)
     except NotJsonError:
         return frozenset()
     records = [root, *_list(get(root, "entries"))]
@@ -254,13 +254,15 @@ class State:
         document = self.document(self.layout.real_config_file)
         return document if document is not None and document.data.strip() else None
 
-    @cached_property
+    @property
     def config_values(self) -> Any:
-        """What the config file holds; None when there is none."""
+        """What the config file holds; None when there is none. It is not kept: of
+        thousands of projects it is much.
+        """
         if self.config is None:
             return None
         try:
-            return parse(self.config.text).value
+            return value_of(self.config.text)
         except NotJsonError as error:
             # As tried with it: tests/client/test_invalid_config.py.
             file = self.layout.config_file
@@ -272,8 +274,16 @@ class State:
             ) from None
 
     @cached_property
+    def _in_config(self) -> tuple[list[str], dict[str, list[str]]]:
+        """The projects of the config file, and the folders of each repository."""
+        values = self.config_values
+        links = members(values, "githubRepoPaths")
+        folders = {name: _absolute_paths(paths) for name, paths in links.items()}
+        return list(members(values, "projects")), folders
+
+    @cached_property
     def config_paths(self) -> tuple[str, ...]:
-        keys = members(self.config_values, "projects")
+        keys, _ = self._in_config
         return tuple(dict.fromkeys(map(native, keys)))
 
     @cached_property
@@ -283,10 +293,10 @@ class State:
             counted = count_prompts(read, seen.size, self._tick)
         return {native(path): count for path, count in counted.items()}
 
-    @cached_property
+    @property
     def repositories(self) -> dict[str, list[str]]:
-        links = members(self.config_values, "githubRepoPaths")
-        return {name: _absolute_paths(values) for name, values in links.items()}
+        _, folders = self._in_config
+        return folders
 
     @cached_property
     def named(self) -> dict[str, Counter[str]]:
@@ -363,7 +373,7 @@ def members(record: object, key: str) -> dict[str, Any]:
 
 def _parsed(file: Path) -> Any:
     document = read_document(file)
-    return parse(document.text).value if document is not None else None
+    return value_of(document.text) if document is not None else None
 
 
 def _list(value: object) -> list[object]:

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from ccmove.claude.state import get, members
-from ccmove.rewrite.jsonspan import Node, parse
+from ccmove.rewrite.jsonspan import Node, parse, value_of
 from ccmove.rewrite.splice import Texts, changed, replaced
 
 # Silent where ccmove is not on PATH: a missing program is an error at every start.
@@ -107,7 +107,7 @@ def enabled_plugins(text: str) -> list[str]:
     """Our plugin, under the name of each marketplace that it was installed from."""
     if not text.strip(_BLANK):
         return []
-    plugins = members(parse(text).value, "enabledPlugins")
+    plugins = members(value_of(text), "enabledPlugins")
     names = filter(_is_plugin, plugins)
     return [name for name in names if plugins[name] is True]
 

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
 
-from ccmove.claude.state import MEMORY, get, members
+from ccmove.claude.state import MEMORY, get
 from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import Plan, Write
 from ccmove.plan.records import Count
-from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.jsonspan import Node, NotJsonError, parse
 from ccmove.rewrite.pathmap import at_or_below
 from ccmove.text import as_text
 
 SERVERS = "mcpServers"
 TRUST = "hasTrustDialogAccepted"
+
+Members = dict[str, Node]  # of the config file, or of an object in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
     came in an archive, also to an entry that was there.
     """
     here, there = _sides(plan, config)
-    entries = members(here, "projects")
-    entries_there = members(there, "projects")
+    entries = _members(here, "projects")
+    entries_there = _members(there, "projects")
     amounts = _beside_projects(here, there)
     for path, entry in entries.items():
         there_already = entries_there.get(path)
@@ -76,29 +78,33 @@ def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
     return Belongings(notes=notes, others=others, **amounts)
 
 
-def _beside_projects(here: object, there: object) -> Counter[str]:
+def _beside_projects(here: Members, there: Members) -> Counter[str]:
     """What belongs to no project's entry: servers of the user, and links."""
-    servers = _changed(members(here, SERVERS), members(there, SERVERS))
+    servers = _changed(_members(here, SERVERS), _members(there, SERVERS))
     links = set(_links(here))
     links.difference_update(_links(there))
     return Counter(mcp_servers=len(servers), github_links=len(links))
 
 
-def _sides(plan: Plan, config: Write) -> tuple[object, object]:
+def _sides(plan: Plan, config: Write) -> tuple[Members, Members]:
     """What the config file holds where the projects are, and where they are not: a move
     finds them there, an archive brings them, and an undo is the other way round.
     """
-    before = _values(config.before)
-    after = _values(config.after)
+    before = _of_text(config.before)
+    after = _of_text(config.after)
     is_undo = plan.kind == "undo"
     return (before, after) if is_undo == plan.is_of_archive else (after, before)
 
 
-def _gain(entry: object, there_already: object) -> Counter[str]:
+def _gain(entry: Node, there_already: Node | None) -> Counter[str]:
     """How much more an entry has than one that is there already."""
-    gain = Counter(_amounts(entry))
-    gain.subtract(_amounts(there_already))
-    gain["entries"] = int(entry != there_already)
+    value = entry.value
+    value_there = None
+    if there_already is not None:
+        value_there = there_already.value
+    gain = Counter(_amounts(value))
+    gain.subtract(_amounts(value_there))
+    gain["entries"] = int(value != value_there)
     return gain
 
 
@@ -111,25 +117,34 @@ def _amounts(entry: object) -> dict[str, int]:
     }
 
 
-def _values(text: bytes | None) -> object:
+def _of_text(text: bytes | None) -> Members:
     """What the config file holds; nothing when it is not there."""
     try:
-        return parse(as_text(text)).value if text else None
+        return parse(as_text(text)).members() if text else {}
     except NotJsonError:
-        return None
+        return {}
 
 
-def _changed(one: dict[str, object], other: dict[str, object]) -> list[str]:
+def _members(holder: Members, name: str) -> Members:
+    return holder[name].members() if name in holder else {}
+
+
+def _changed(one: Members, other: Members) -> list[str]:
     """The names that both have, with another value."""
-    in_both = filter(other.__contains__, one)
-    return [name for name in in_both if one[name] != other[name]]
+    changed = []
+    for name, node in one.items():
+        if name not in other or node.raw == other[name].raw:
+            continue
+        if node.value != other[name].value:
+            changed.append(name)
+    return changed
 
 
-def _links(values: object) -> Iterator[tuple[str, str]]:
-    for name, paths in members(values, "githubRepoPaths").items():
-        if isinstance(paths, list):
-            for path in paths:
-                yield name, str(path)
+def _links(values: Members) -> Iterator[tuple[str, str]]:
+    for name, paths in _members(values, "githubRepoPaths").items():
+        if paths.kind == "[":
+            for path in paths.items:
+                yield name, str(path.value)
 
 
 def _length(entry: object, name: str) -> int:

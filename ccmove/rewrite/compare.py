@@ -128,7 +128,7 @@ def _parts(node: Node) -> _Parts:
 
 
 def _shown(part: Node) -> str:
-    return part.value if isinstance(part.value, str) else part.raw
+    return str(part.value) if part.kind == '"' else part.raw
 
 
 def _segments(ours: list[str], theirs: list[str]) -> Iterator[tuple[slice, slice]]:

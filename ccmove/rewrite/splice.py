@@ -125,9 +125,9 @@ def _spacing(parent: Node) -> tuple[str, str]:
 
 def moved(node: Node, mapper: Mapper) -> str | None:
     """What a string becomes, or None when it stays."""
-    value = node.value
-    if not isinstance(value, str):
+    if node.kind != '"':
         return None
+    value = str(node.value)
     new = mapper(value)
     if new is None or new == value:
         return None

@@ -46,7 +46,7 @@ def plan_undo(
 ) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
-    _ = state.config_values  # refuses a config file that can't be read
+    _ = state.config_paths  # refuses a config file that can't be read
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, manifest.paths, listed)
     # Twice, since who is absent is known when what was begun below NEW is.

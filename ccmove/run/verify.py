@@ -13,7 +13,7 @@ from pathlib import Path
 from ccmove.claude.reading import read_document, sha256_of
 from ccmove.plan.model import Plan, Write
 from ccmove.rewrite.compare import compare
-from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.jsonspan import NotJsonError, value_of
 from ccmove.text import as_text
 
 # Inode, size, mtime, mode, and the hash when all are hashed.
@@ -122,6 +122,6 @@ def _named_differences(expected: bytes, found: bytes) -> list[str]:
 def _value(data: bytes) -> object:
     text = as_text(data)
     try:
-        return parse(text).value
+        return value_of(text)
     except NotJsonError:
         return text.splitlines()

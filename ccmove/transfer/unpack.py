@@ -45,7 +45,7 @@ def plan_unpack(
     place of a file here; RefusedError where somebody is in the way.
     """
     state = State(layout)
-    _ = state.config_values  # refuses a config file that can't be read
+    _ = state.config_paths  # refuses a config file that can't be read
     placer = Placer(state)
     files = Files(placer, incoming, request)
     merged = _who_is_at_new(state, files, ledger)
