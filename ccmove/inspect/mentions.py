@@ -5,15 +5,18 @@ A move runs it when all is changed; `doctor` and `verify` run it again. A previe
 at what is there and takes each file as the plan will leave it.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from ccmove.claude.git import find_repair
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import daemon_is_running
+from ccmove.claude.naming import possible_names
 from ccmove.claude.owners import folder_exists
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
@@ -121,6 +124,8 @@ def mentions_of_past(
     search = Search(layout, asked, pairs, folders)
     rows = list(search.lines())
     rows += search.worktrees()
+    directories = map(possible_names, moves.values())
+    rows += search.sessions(chain(*directories))
     return rows
 
 
@@ -208,13 +213,18 @@ class Search:
                 file = str(folder / ".git")
                 yield LeftAlone(file, repair.what, repair.command)
 
-    def sessions(self, directories: set[str]) -> Iterator[LeftAlone]:
+    def sessions(self, directories: Iterable[str]) -> Iterator[LeftAlone]:
         """Sessions that will ask for their worktree at its old path, as far as their
         transcripts show; a worktree that is gone was so before.
         """
-        for name in sorted(directories):
+        names = set(directories)
+        state = State(self.layout)
+        for name in filter(names.__contains__, state.directory_names):
             path = self.layout.projects / name
-            for session, worktree in sessions_in_worktrees(path):
+            sessions: list[tuple[str, str]] = []
+            with contextlib.suppress(PermissionError):  # who is closed is named so
+                sessions += sessions_in_worktrees(path)
+            for session, worktree in sessions:
                 new = self._new_folder(worktree)
                 if new is None:
                     continue

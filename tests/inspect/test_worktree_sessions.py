@@ -74,6 +74,18 @@ def test_it_is_named_in_the_preview_and_after_the_move_with_what_to_type(
     assert "a session was in this worktree: resume it from there" in shown
 
 
+def test_doctor_names_it_as_long_as_it_is_so(repository: Repository) -> None:
+    repository.says("", note(repository.old / repository.inside))
+    assert repository.commands("-m") == [repository.to_type]
+    done = run_ccmove("doctor", state=repository.state)
+    assert f"    -> {repository.to_type}\n" in done.out
+    assert done.exit == 1
+    (transcript,) = repository.state.projects.glob(f"*/{repository.session}.jsonl")
+    with transcript.open("a") as file:  # as the client does when it is resumed there
+        file.write(note(repository.new / repository.inside))
+    assert "claude --resume" not in run_ccmove("doctor", state=repository.state).out
+
+
 def test_a_worktree_session_is_named_also_where_the_folder_is_renamed_as_well(
     repository: Repository,
 ) -> None:
