@@ -226,6 +226,18 @@ class Placer:
         if not self._became_one(path, final):
             self._keep_both(path, final)
 
+    def bring_again(self, path: Path, final: Path) -> None:
+        """To a directory that its owner or the client may have removed since."""
+        self.make_parents(final)
+        self.bring(path, final)
+
+    def make_parents(self, path: Path) -> None:
+        """The directories above it that are gone."""
+        for parent in reversed(path.parents):
+            is_ours = parent.is_relative_to(self.layout.run_dir)
+            if not self.tree.has(parent) and not is_ours:
+                self.tree.make_directory(parent, 0o700)
+
     def _are_directories(self, path: Path, final: Path) -> bool:
         return self.tree.is_directory(path) and self.tree.is_directory(final)
 

@@ -23,6 +23,7 @@ from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
+from ccmove.run.past_run import PastRun
 from ccmove.run.returning import (
     PortionBack,
     absent_sessions,
@@ -59,7 +60,8 @@ def plan_undo(
     refuse_twins(owners, manifest, portions)
     going_back = [portion.back() for portion in portions]
     merged = refuse_users(owners, since, going_back, merge=merge)
-    undoing = Undoing(state, since, portions, absent)
+    past = PastRun(layout, since, tuple(portions), absent.sessions)
+    undoing = Undoing(state, past)
     undoing.plan()
     prompts = plan_history_back(layout, layout.backups / manifest.id, since, tick)
     if manifest.history is not None and not is_there(layout.history):
@@ -67,8 +69,8 @@ def plan_undo(
     operations = undoing.placer.operations(prompts)
     if undoing.warnings and not operations:
         what = f"nothing of {manifest.id} can be undone"
-        past = to_type("ccmove", "backups")
-        raise RefusedError(what, past, details=undoing.warnings)
+        hint = to_type("ccmove", "backups")
+        raise RefusedError(what, hint, details=undoing.warnings)
     stays = stays_at_new([*portions, *begun])
     to_rename = folders_to_rename(layout, since)
     moved = undoing.tree.moved()

@@ -16,7 +16,7 @@ from ccmove.cli.main import main
 def told(event, arguments):
     if event == "open" and not isinstance(arguments[0], int):
         name = os.path.basename(os.fsdecode(arguments[0]))
-        if arguments[2] & os.O_ACCMODE == os.O_RDONLY:
+        if not arguments[2] & (os.O_WRONLY | os.O_RDWR):
             sys.stderr.write(f"OPENED {name}\\n")
 
 sys.addaudithook(told)

@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import os
 import re
 import runpy
 import subprocess
@@ -25,6 +26,16 @@ from tests.test_architecture import MODULES, ROOMS
 REPO = Path(__file__).parents[2]
 
 
+def output_of_make(*words: str | Path) -> str:
+    """What man/make.py prints; it finds ccmove also where that is not installed."""
+    command = [sys.executable, REPO / "man" / "make.py", *words]
+    paths = [str(REPO), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", check=True, env=environment
+    ).stdout
+
+
 def words(svg: str) -> list[str]:
     """What a picture says, line by line; how it is drawn is rich's business."""
     rows: dict[str, str] = {}
@@ -46,13 +57,7 @@ def test_the_picture_shows_what_the_demo_prints_today(
 
 
 def test_the_manual_page_is_what_the_program_says_today() -> None:
-    made = subprocess.run(
-        [sys.executable, REPO / "man" / "make.py"],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        cwd=REPO,
-    ).stdout
+    made = output_of_make()
     page = (REPO / "man" / "ccmove.1").read_text(encoding="utf-8")
     assert page == made, "make man"
     for name in COMMANDS:
@@ -131,9 +136,7 @@ def test_the_commands_in_the_readme_are_those_of_the_help(tmp_path: Path) -> Non
     row = "    ccmove doctor      Find lost projects"
     for text in (page, page.replace(row, "    ccmove doctor      Cure")):
         copy.write_text(text, encoding="utf-8")
-        words = [sys.executable, REPO / "man" / "make.py", copy]
-        made = subprocess.run(words, capture_output=True, check=True, cwd=REPO).stdout
-        assert made.decode() == page, "make man"
+        assert output_of_make(copy) == page, "make man"
     assert row in page
     for name in set(COMMANDS) - {"move", "verify"}:
         assert f"\n    ccmove {name} " in page
