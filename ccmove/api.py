@@ -20,6 +20,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands import move as moving
@@ -50,8 +51,8 @@ from ccmove.run import rollback
 from ccmove.transfer.packed import Packed as Packed
 
 AnyPath = str | os.PathLike[str]
-# Of another machine, and what they are here.
-Folders = Mapping[str, AnyPath] | Mapping[os.PathLike[str], AnyPath]
+# Of another machine (which are paths, too: no type says so of keys), and here.
+Folders = Mapping[Any, AnyPath]
 
 
 @dataclass(frozen=True, slots=True)
