@@ -165,6 +165,13 @@ def test_a_wrong_output_fails(what: str, state: StateBuilder) -> None:
         check_json(["list", "--json"], 0, json.dumps({**record, **WRONG[what]}))
 
 
+def test_an_exit_code_that_the_page_does_not_have_fails(state: StateBuilder) -> None:
+    out = run_ccmove("list", "--json", state=state).out
+    check_json(["list", "--json"], 0, out)
+    with pytest.raises(AssertionError, match="no ok with 3"):
+        check_json(["list", "--json"], 3, out)
+
+
 def test_an_output_that_is_no_json_fails() -> None:
     check_json(["list"], 0, "FOLDER")
     check_json(["list", "--", "--json"], 0, "FOLDER")

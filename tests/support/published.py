@@ -5,6 +5,7 @@ have. Here none is accepted: what is printed is published.
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -13,7 +14,9 @@ from typing import Any
 
 from tests.systems import windows
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "ccmove.schema.json"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SCHEMA = DOCS / "ccmove.schema.json"
+PAGE = DOCS / "json.md"
 # Answered with a text, whatever else is typed.
 TEXTS = {"-h", "--help", "-V", "--version", "help", "completion", "demo"}
 
@@ -30,7 +33,20 @@ def check_json(words: Sequence[str], exit_code: int, out: str) -> None:
         return
     record = json.loads(out)
     errors = [*problems(record)]
+    if (record.get("status"), exit_code) not in _outcomes():
+        errors.append(f"{PAGE.name} has no {record.get('status')} with {exit_code}")
     assert not errors, "\n".join([f"ccmove {' '.join(words)}", *errors])
+
+
+@cache
+def _outcomes() -> set[tuple[str, int]]:
+    """Each status with its exit codes, as the table of the page has them."""
+    outcomes: set[tuple[str, int]] = set()
+    page = PAGE.read_text(encoding="utf-8")
+    for statuses, codes in re.findall(r"^\| (`.*?) \| ([\d, ]+) \|", page, re.M):
+        for status in re.findall(r"`(\w+)`", statuses):
+            outcomes.update((status, int(code)) for code in codes.split(", "))
+    return outcomes
 
 
 def problems(record: object) -> Iterator[str]:
