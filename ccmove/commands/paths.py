@@ -440,8 +440,12 @@ def nothing_known(state: State, pair: Pair, options: MoveOptions) -> NoMove:
     old, new = pair.real
     what = _no_data(old)
     hint: Hint | None = WHAT_IS_KNOWN
-    near = nearest_paths(old, known)
-    if near and not folder_exists(near[0]):
+    near = nearest_paths(old, known - {new})
+    if new in known and options.move_folder:
+        what += f"; it already has data for {new}"
+        hint = to_type("mv", pair.old, pair.new, text="to rename the folder alone")
+        near.clear()
+    elif near and not folder_exists(near[0]):
         nearest = near[0]
         hint = _with_paths(options, "did you mean", nearest, pair.new)
     elif new in known:

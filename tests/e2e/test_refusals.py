@@ -67,6 +67,22 @@ def test_a_parent_that_mv_brought_into_new_is_not_taken_for_new(
     assert run_ccmove("-n", old, new, state=state).exit == 0
 
 
+def test_a_folder_whose_data_is_at_new_is_renamed_alone(known: StateBuilder) -> None:
+    """Back, for example, after an undo; the other path was offered as its own new one."""
+    old, new = known.code / "my-app-2", known.code / "my-app"
+    old.mkdir()
+    done = run_ccmove("-m", old, new, state=known)
+    assert done.exit == 3
+    assert f"it already has data for {new}" in done.err
+    assert f"to rename the folder alone: mv {old} {new}\n" in done.err
+    assert "did you mean" not in done.err
+    old.rename(new)
+    done = run_ccmove(old, new, state=known)
+    assert done.exit == 3
+    assert f"it already has data for {new}" in done.err
+    assert "did you mean" not in done.err
+
+
 def test_a_refused_line_of_a_list_is_named(known: StateBuilder) -> None:
     old, new = folders(known, "my-app")
     done = run_ccmove("--from-file", "-", state=known, input=f"\n{old}\t{new}\n")
