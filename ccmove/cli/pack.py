@@ -16,7 +16,6 @@ from ccmove.errors import CcmoveError, UsageError
 from ccmove.hints import ask
 from ccmove.report.console import Progress
 from ccmove.report.packing import show_packed
-from ccmove.run.rollback import recover
 
 
 @options.command(
@@ -47,7 +46,6 @@ def pack_command(call: Call, asked: PackOptions) -> Answer:
     """
     _check_words(asked)
     layout = call.find_layout()
-    recover(layout, dry_run=True)  # what is half moved is not packed
     on_stderr = call.printer.on_stderr()
     progress = Progress(on_stderr)
     try:

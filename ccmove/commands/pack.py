@@ -9,9 +9,11 @@ from pathlib import Path
 from ccmove.claude.layout import Layout, size_of
 from ccmove.claude.state import State
 from ccmove.commands.options import PackOptions
-from ccmove.commands.paths import at_or_below, resolve_path, unknown
+from ccmove.commands.paths import at_or_below, refuse_odd, resolve_path, unknown
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.hints import to_type
 from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
 from ccmove.transfer.gather import Packing, Wanted, gather, no_session
 from ccmove.transfer.pack import archive_of, write_file
@@ -19,6 +21,7 @@ from ccmove.transfer.packed import Packed, summary_of
 from ccmove.transfer.tar import suffix_of
 
 TO_A_PIPE = ".tar.gz"
+USUAL = to_type("ccmove", "pack", "PATH", "-o", "FILE")
 Write = Callable[[Iterator[bytes]], int]  # to standard output; how many bytes
 
 
@@ -37,6 +40,7 @@ def pack(
     if options.output is not None:
         target = _file(options.output)
         suffix = suffix_of(options.output)
+    recover(layout, dry_run=True)  # what is half moved is not packed
     path, packing = _look(layout, options, progress)
     packed = summary_of(packing, layout, path)
     if options.dry_run:
@@ -61,6 +65,7 @@ def with_file(options: PackOptions) -> PackOptions:
 
 def _file(typed: str) -> Path:
     """The file behind a link, if it is one."""
+    refuse_odd("FILE", typed, USUAL)
     target = Path(os.path.realpath(typed))
     if target.is_dir():
         raise UsageError(f"{target} is a directory", "name a file in it")

@@ -72,11 +72,12 @@ def resolve_path(path: str) -> tuple[str, str]:
     return native(client_spelling(real)), native(client_spelling(absolute))
 
 
-def refuse_odd(name: str, path: str) -> None:
+def refuse_odd(name: str, path: str, usual: Hint = USUAL) -> None:
+    """What was typed as a path and can't be one."""
     if not path.strip():  # as a path it would mean the current folder
-        raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
+        raise UsageError(f"{name} is empty (an unset variable?)", usual)
     if "\0" in path:
-        raise UsageError(f"{name} is not a path: {path!r}", USUAL)
+        raise UsageError(f"{name} is not a path: {path!r}", usual)
 
 
 def _absolute_and_real(path: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ are renamed and made; files that are made come last. A dry run prints the list,
 a run does it, and a manifest is the same list with what recognises each.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +37,12 @@ UNPACK = ("unpack",)
 INCOMING = "incoming"
 
 
+_IN_NO_PATH = re.compile("[\0\ud800-\udfff]")
+
+
 def can_be_moved(path: str) -> bool:
-    return not is_root(path) and "\0" not in path
+    """Whether a folder can have this path, as the client spells it, and be moved."""
+    return not is_root(path) and _IN_NO_PATH.search(path) is None
 
 
 # Of a run: when it was, and four digits more.

@@ -16,7 +16,6 @@ from ccmove.rewrite.history import (
     Scan,
     Swap,
     decoded,
-    encoded,
     prompt_of,
     prompts_with,
 )
@@ -46,14 +45,11 @@ def coming_prompts(text: bytes, rule: Rule) -> Iterator[ComingPrompt]:
         prompt = prompt_of(line)
         if prompt is None:
             continue
-        project = prompt.project
-        path = rule.new_path(decoded(project), prompt.session)
+        path = rule.new_path(decoded(prompt.project), prompt.session)
         if path is None:
             continue
-        before = line[: prompt.start]
-        behind = line[prompt.start + len(project) :]
-        whole = before + encoded(path) + behind
-        yield ComingPrompt(path, prompt.digest, whole + b"\n")
+        moved = prompt.with_path(line, path)
+        yield ComingPrompt(path, prompt.digest, moved + b"\n")
 
 
 def with_lacking(read: Read, size: int, coming: list[ComingPrompt]) -> Scan:

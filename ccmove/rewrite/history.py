@@ -62,6 +62,12 @@ class Prompt(NamedTuple):
     def session(self) -> str | None:
         return None if self.raw_session is None else decoded(self.raw_session)
 
+    def with_path(self, line: bytes, path: str) -> bytes:
+        """The line that it is, from its own beginning, with another path."""
+        before = line[: self.start]
+        behind = line[self.start + len(self.project) :]
+        return before + encoded(path) + behind
+
 
 class Rule(Protocol):
     """Which prompts get another path."""

@@ -16,14 +16,15 @@ from typing import BinaryIO
 from ccmove.claude.reading import Fingerprint, names_in, open_regular
 from ccmove.transfer.archive import Member
 from ccmove.transfer.prompts import Prompts
-from ccmove.transfer.roles import Names, Part, part_of
+from ccmove.transfer.roles import Names, Part, is_portable, part_of
 
 NO_ROLE = "archives have no place for it"
 NOT_A_FILE = "a link, or not a regular file"
 ODD_NAME = "not every system can have this name, beside the others"
 BLOCK = 1 << 16
 LONGEST_MATCH = 200
-LOG = ".jsonl"  # a file that only grows
+LOG = ".jsonl"
+OF_TRANSCRIPTS = ("transcript", "session-folder", "agent")  # roles
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
 _SLUG = re.compile(rb'"slug":"([0-9A-Za-z][0-9A-Za-z_-]*)"')
 
@@ -35,10 +36,7 @@ class File:
     path: Path
     size: int
     found: Fingerprint
-
-    @property
-    def only_grows(self) -> bool:
-        return self.path.suffix == LOG
+    only_grows: bool  # as a transcript does, also a subagent's
 
 
 Source = File | Prompts | bytes
@@ -75,6 +73,9 @@ class Collection:
         except FileNotFoundError:  # since it was listed
             return
         if stat.S_ISDIR(kind):
+            if part.below and not is_portable(part.name):
+                self.leave(path, ODD_NAME)  # so is all that is in it
+                return
             for name in names_in(path):
                 below = replace(part, below=(*part.below, name))
                 self.add(below, path / name)
@@ -101,11 +102,13 @@ class Collection:
         with opened as file:
             seen = Fingerprint.of(os.fstat(file.fileno()))
             size = seen.size
-            if path.suffix == LOG:
+            only_grows = path.suffix == LOG and part.role in OF_TRANSCRIPTS
+            if only_grows:
                 size = end_of_lines(file, size)
             if part.role == "transcript":
                 self._look_into(file, size)
-        self._note(part, size, seen.mtime_ns, File(path, size, seen))
+        source = File(path, size, seen, only_grows)
+        self._note(part, size, seen.mtime_ns, source)
 
     def _note(self, part: Part, size: int, date: int, source: Source) -> None:
         if self.names.add(part.name):

@@ -28,7 +28,7 @@ from ccmove.plan.model import can_be_moved
 from ccmove.rewrite import config, index
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, is_root
 from ccmove.rewrite.windows import native
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.system import SYSTEM
@@ -41,6 +41,7 @@ from ccmove.transfer.secrets import without_secrets
 
 HEAD = 1 << 20  # in which the transcript of an agent names its session
 ROOT = "the root folder is not a project"
+NO_PATH = "no folder can have this path"
 _AGENT = re.compile(rf"agent-({IDS['agent']})\.jsonl")
 _SESSION_IN_LINE = re.compile(rb'"sessionId": ?"([0-9a-f-]{36})"')
 
@@ -59,6 +60,12 @@ class Wanted:
 
     def covers(self, path: str) -> bool:
         return self.is_all or self.paths.covers(path)
+
+    def has_some_of(self, share: "Share") -> bool:
+        """Whether there is something that is asked for in a share."""
+        if self.sessions:
+            return not self.sessions.isdisjoint(share.sessions)
+        return bool(share.items)
 
     def project_of(self, path: str) -> str | None:
         """The project that a path's prompts go with; those of the root stay."""
@@ -119,6 +126,8 @@ def gather(layout: Layout, wanted: Wanted, tick: Tick = None) -> Packing | None:
     if along:
         search = _with_those_along(wanted, along)
         _read_history(layout, search, tick)
+    if shares or search.found:
+        _refuse_missing(wanted, shares)
     known = _known(state, wanted, search, shares)
     paths = list(filter(can_be_moved, known))
     if not paths:
@@ -127,7 +136,7 @@ def gather(layout: Layout, wanted: Wanted, tick: Tick = None) -> Packing | None:
     collection = Collection(bool(plans))
     for path in known:
         if not can_be_moved(path):
-            collection.leave(path, ROOT)
+            collection.leave(path, ROOT if is_root(path) else NO_PATH)
     gathering = Gathering(state, wanted, search, plans, collection)
     gathering.add_projects(paths, shares)
     gathering.add_what_is_elsewhere()
@@ -142,13 +151,21 @@ def no_session(missing: Iterable[str], paths: PathMap) -> NothingKnownError:
     return NothingKnownError(what, to_type("ccmove", "list", text="all projects"))
 
 
+def _refuse_missing(wanted: Wanted, shares: Iterable[Share]) -> None:
+    """A session that is asked for, and is not there."""
+    there = [share.sessions for share in shares]
+    missing = wanted.sessions.difference(*there)
+    if missing:
+        raise no_session(missing, wanted.paths)
+
+
 def _known(
     state: State, wanted: Wanted, search: Search, shares: Iterable[Share]
 ) -> list[str]:
-    """The projects of which there is something."""
+    """The projects of which there is something that is asked for."""
     paths = set(search.found)
     for share in shares:
-        if share.items:
+        if wanted.has_some_of(share):
             paths.add(share.path)
     if not wanted.sessions:
         of_config = filter(wanted.covers, state.config_paths)
@@ -271,9 +288,6 @@ class Gathering:
     def packing(self, paths: list[str]) -> Packing:
         """All that was found."""
         found = self._collection
-        missing = self._wanted.sessions - self._sessions
-        if missing:
-            raise no_session(missing, self._wanted.paths)
         if self._search.unreadable:
             lines = plural(self._search.unreadable, "line")
             why = f"{lines} that can't be read, with a path that is packed"

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
 from array import array
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from ccmove.claude.reading import Fingerprint
 from ccmove.errors import CcmoveError
-from ccmove.rewrite.history import Read, Tick, blocks, encoded
-from ccmove.rewrite.jsonspan import parse, quote
-from ccmove.rewrite.splice import replaced
+from ccmove.rewrite.history import Read, Tick, blocks, decoded, encoded, prompt_of
+from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.windows import is_windows, native
 
 PIECE = 1 << 18
 ProjectOf = Callable[[str], str | None]  # the project that a path's prompts go with
 _ESCAPES = [b"\\u", b"\\/"]  # in which a path may be spelled otherwise
-
-
-class Entry(NamedTuple):
-    """What a line of the history says."""
-
-    path: str
-    session: str | None
-    pasted: tuple[str, ...]  # hashes of long texts, which are kept elsewhere
 
 
 @dataclass(eq=False)
@@ -117,51 +106,34 @@ class Search:
         is_escaped = any(escape in line for escape in _ESCAPES)
         if self._signs and not is_named and not is_escaped:
             return
-        entry = _entry(line)
-        if entry is None:
+        bare = line.rstrip(b"\n")
+        prompt = prompt_of(bare)
+        if prompt is None:
             self.unreadable += is_named
             return
-        project = self._project_of(entry.path)
+        path = native(decoded(prompt.project))
+        project = self._project_of(path)
         if project is None:
             return
-        if self._sessions and entry.session not in self._sessions:
+        if self._sessions and prompt.session not in self._sessions:
             return
         prompts = self.found.setdefault(project, Prompts())
-        self.pasted.update(entry.pasted)
-        if entry.path == project and line.endswith(b"\n"):
+        self.pasted.update(_pasted(bare))
+        if path == project and bare != line:
             prompts.add(start, len(line))
         else:
-            prompts.add_text(_with_project(line, project))
+            moved = prompt.with_path(bare, project)
+            prompts.add_text(moved + b"\n")
 
 
-def _entry(line: bytes) -> Entry | None:
-    """What a line says if it is a prompt of a project."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
-        return None
-    path, session = record.get("project"), record.get("sessionId")
-    if not isinstance(path, str):
-        return None
-    if not isinstance(session, str):
-        session = None
-    return Entry(native(path), session, tuple(_pasted(record.get("pastedContents"))))
-
-
-def _pasted(contents: object) -> Iterator[str]:
-    if not isinstance(contents, dict):
+def _pasted(line: bytes) -> Iterator[str]:
+    """Hashes of the long texts of a prompt, which are kept elsewhere."""
+    if b"contentHash" not in line:
         return
-    for content in contents.values():
-        if isinstance(content, dict) and "contentHash" in content:
-            yield str(content["contentHash"])
-
-
-def _with_project(line: bytes, project: str) -> bytes:
-    """A line of a path whose sessions go with this project's, or one without its
-    newline.
-    """
-    text = line.decode().rstrip("\n")
-    node = parse(text).members()["project"]
-    return replaced(node, quote(project)).encode() + b"\n"
+    contents = parse(line.decode()).members().get("pastedContents")
+    if contents is None:
+        return
+    for content in contents.members().values():
+        digest = content.string("contentHash")
+        if digest is not None:
+            yield digest

@@ -119,6 +119,7 @@ tests/inspect/test_where.py::test_memory_and_entry_are_those_of_the_main_checkou
 """,
     NAMES: """
 tests/transfer/test_pack.py::test_what_has_no_role_is_left_out_and_named
+tests/transfer/test_pack.py::test_notes_deeper_than_names_can_be_are_left_out_and_named
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
 tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[under a name that no disk can hold]

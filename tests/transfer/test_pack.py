@@ -1,5 +1,6 @@
 """`ccmove pack`: what goes into an archive, what never does, and when there is none."""
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -320,6 +321,39 @@ def test_what_was_begun_in_the_root_is_left_out_and_named(
     assert "/ is not a project" in refused.err
 
 
+def test_a_path_that_no_folder_can_have_is_left_out_and_named(
+    state: StateBuilder,
+) -> None:
+    app = state.project("app")
+    config = state.config()
+    config["projects"]["/odd\ud800"] = {"lastCost": 1}
+    state.write_config(config)
+    done = pack(state, "--all")
+    assert [project["path"] for project in header(state)["projects"]] == [app.path]
+    assert "no folder can have this path" in done.out
+
+
+def test_notes_deeper_than_names_can_be_are_left_out_and_named(
+    state: StateBuilder,
+) -> None:
+    handle = state.project("app", memory={"a.md": "x\n"}, make_folder=True)
+    deepest = handle.memory / "/".join(["d"] * 300)
+    deepest.mkdir(parents=True)
+    with contextlib.chdir(deepest):
+        for _ in range(1200):
+            os.mkdir("d")
+            os.chdir("d")
+        Path("note.md").write_text("x\n")
+    try:
+        done = pack(state, handle.path)
+    finally:  # which is too deep for Python's own way to remove it
+        subprocess.run(["rm", "-rf", handle.memory / "d"], check=True)
+    assert [name for name in contents(state) if "memory" in name] == [
+        "projects/1/memory/a.md"
+    ]
+    assert "not every system can have this name" in done.out
+
+
 def test_sessions_that_are_named_come_alone(state: StateBuilder) -> None:
     handle = full_project(state)
     first, second = handle.sessions
@@ -346,6 +380,22 @@ def test_a_project_without_that_session_is_not_unknown(state: StateBuilder) -> N
     assert done.exit == 3
     assert f"there is no session no-such in {handle.path}" in done.err
     assert "did you mean" not in done.err
+
+
+def test_of_a_session_that_is_named_no_other_project_is_told(
+    state: StateBuilder,
+) -> None:
+    handle = full_project(state)
+    full_project(state, "app/of-a-client")
+    full_project(state, "elsewhere")
+    session = handle.sessions[0]
+    for words in ([handle.path], ["--all"]):
+        pack(state, "--session", session, *words)
+        files = contents(state)
+        assert b"of-a-client" not in b"".join(files.values())
+        assert b"elsewhere" not in b"".join(files.values())
+        paths = [project["path"] for project in header(state)["projects"]]
+        assert paths == [handle.path]
 
 
 def test_sessions_of_a_gone_twin_come_along_with_their_prompts(
@@ -409,6 +459,48 @@ def test_a_transcript_ends_at_its_last_line_end(state: StateBuilder) -> None:
     assert files[f"{base}/{handle.sessions[1]}.jsonl"] == b"no line end at all"
     inside = subagent.relative_to(handle.directory).as_posix()
     assert files[f"{base}/{inside}"] == of_agent
+
+
+def test_what_only_looks_like_a_transcript_is_packed_to_its_end(
+    state: StateBuilder,
+) -> None:
+    notes = {"log.jsonl": '{"a": 1}\n{"b": 2}'}
+    handle = state.project("app", memory=notes, make_folder=True)
+    history = state.config_dir / "file-history" / handle.sessions[0]
+    history.mkdir(parents=True)
+    (history / "0a1b@v1.jsonl").write_text("1\n2")
+    pack(state, handle.path)
+    files = contents(state)
+    assert files["projects/1/memory/log.jsonl"] == b'{"a": 1}\n{"b": 2}'
+    name = f"file-history/{handle.sessions[0]}/0a1b@v1.jsonl"
+    assert files[name] == b"1\n2"
+
+
+ODD_LINES = {
+    "half a surrogate pair": b'{"display":"\xed\xa0\x80","project":PATH}',
+    "not UTF-8": b'{"display":"\xff","project":PATH}',
+    "very deep": b'{"a":' + b"[" * 150 + b"]" * 150 + b',"project":PATH}',
+    "NaN": b'{"timestamp":NaN,"project":PATH}',
+    "half a line": b'{"display":"x","project":PATH',
+}
+
+
+@pytest.mark.parametrize("why", ODD_LINES)
+@pytest.mark.parametrize("of", ["itself", "a gone twin"])
+def test_a_line_of_the_history_that_is_no_prompt_is_left_out_and_named(
+    state: StateBuilder, why: str, of: str
+) -> None:
+    """Also where it is the last one, without its newline, or gets another path."""
+    gone = state.project("my_app")
+    there = state.project("my-app", make_folder=True)
+    path = there.path if of == "itself" else gone.path
+    line = ODD_LINES[why].replace(b"PATH", json.dumps(path).encode())
+    with state.history.open("ab") as file:
+        file.write(line)
+    done = pack(state, there.path)
+    assert "1 line that can't be read" in done.out
+    prompts = contents(state)["projects/1/history.jsonl"].splitlines()
+    assert len(prompts) == 6
 
 
 def test_a_file_is_private_complete_and_replaces_the_one_before(

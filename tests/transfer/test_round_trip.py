@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ccmove import api
-from ccmove.errors import CcmoveError
+from ccmove.errors import CcmoveError, UnfinishedRunError, UsageError
 from tests.support.packed import handle_at
 from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder, encoded_name
@@ -225,3 +225,19 @@ def test_the_python_api_packs_and_unpacks_the_same(
     assert undone.status == "undone"
     with pytest.raises(CcmoveError):
         api.unpack(archive, here.code / "neu", config_dir="", merge=True)
+    for file in ("", "a\0b.tar"):
+        with pytest.raises(UsageError, match="FILE is "):
+            api.pack(app.path, file, config_dir=there.state.config_dir)
+        with pytest.raises(UsageError, match="FILE is "):
+            api.unpack(file, config_dir=here.state.config_dir)
+
+
+def test_what_is_half_moved_is_not_packed_from_python_either(there: Machine) -> None:
+    app = there.state.project("app", make_folder=True)
+    run = there.state.config_dir / "ccmove" / "run"
+    run.mkdir(parents=True)
+    (run / "manifest.json").write_text("{}")
+    archive = there.state.root / "app.tar.gz"
+    with pytest.raises(UnfinishedRunError):
+        api.pack(app.path, archive, config_dir=there.state.config_dir)
+    assert not archive.exists()
