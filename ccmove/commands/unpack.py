@@ -13,6 +13,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.live import running_sessions
 from ccmove.commands.move import as_kept, if_refused
 from ccmove.commands.options import UnpackOptions
+from ccmove.commands.paths import refuse_odd
 from ccmove.errors import CcmoveError, RefusedError, UsageError
 from ccmove.hints import again, ask, to_type
 from ccmove.plan.model import Plan, Undertaking
@@ -32,17 +33,17 @@ from ccmove.transfer.unpack import (
 )
 
 PIPE = "-"
+USUAL = to_type("ccmove", "unpack", "FILE", "NEW")
 MOST_NAMED = 5  # projects, in a message
 
 
 def check_words(asked: UnpackOptions) -> None:
     """UsageError unless there are FILE and at most NEW."""
-    usual = to_type("ccmove", "unpack", "FILE", "NEW")
     words = asked.arguments
     if not words:
-        raise UsageError("missing argument: FILE", usual)
+        raise UsageError("missing argument: FILE", USUAL)
     if len(words) > 2:
-        raise UsageError(f"expected FILE and NEW, got {len(words)} words", usual)
+        raise UsageError(f"expected FILE and NEW, got {len(words)} words", USUAL)
     if len(words) == 2:
         _check_both(asked)
 
@@ -50,8 +51,7 @@ def check_words(asked: UnpackOptions) -> None:
 def _check_both(asked: UnpackOptions) -> None:
     """UsageError where NEW can't be given, or stands before FILE."""
     if asked.map:
-        usual = to_type("ccmove", "unpack", "FILE", "NEW")
-        raise UsageError("--map takes the place of NEW", usual)
+            raise UsageError("--map takes the place of NEW", USUAL)
     file, new = asked.arguments
     are_swapped = os.path.isdir(file) and os.path.isfile(new)
     if are_swapped:
@@ -69,6 +69,7 @@ def unpack(
 ) -> Result:
     """Unpack an archive in one transaction, or only look what that would do."""
     file, *_ = options.arguments
+    refuse_odd("FILE", file, USUAL)
     with _opened(file) as stream:
         reader = Reader(stream, "standard input" if file == PIPE else file)
         request = UnpackRequest(
@@ -245,12 +246,19 @@ def _root_of(projects: Sequence[PackedProject]) -> PackedProject | None:
 
 def _move(text: str, paths: list[str]) -> Move:
     """What a --map says, of these projects."""
-    old, sign, new = text.partition("=")
-    if not sign or not old or not new:
-        raise UsageError(f"--map {text}: expected FROM=TO")
+    old, new = _halves(text)
     old = old.rstrip("/\\") or old
     _refuse_slip(text, old, paths)
-    return old, _real(new).rstrip(os.sep)
+    folder = os.path.expanduser(new)  # which no shell does behind the sign
+    real = _real(folder)
+    return old, real.rstrip(os.sep)
+
+
+def _halves(text: str) -> Move:
+    old, _, new = text.partition("=")
+    if not old or not new:
+        raise UsageError(f"--map {text}: expected FROM=TO")
+    return old, new
 
 
 def _folder(root: PackedProject, at_home: PathMap, options: UnpackOptions) -> str:
@@ -280,8 +288,7 @@ def _real(path: str) -> str:
 
 
 def _as_typed(new: str) -> str:
-    if not new.strip():
-        raise UsageError("NEW is empty (an unset variable?)")
+    refuse_odd("NEW", new, USUAL)
     if not os.path.isdir(new):
         is_there = os.path.lexists(new)
         what = f"{new} {'is not a folder' if is_there else 'does not exist'}"

@@ -151,9 +151,10 @@ class Since:
     def new_path(self, path: str, session: str | None) -> str | None:
         """Where the prompt of a session that came since belongs; None: it stays.
 
-        What a session has left behind at NEW follows the folder.
+        What a session has left behind at NEW follows the folder. Where it was unpacked
+        OLD is on another machine, so all stays.
         """
-        if session in self.own_sessions:
+        if self.manifest.is_unpack or session in self.own_sessions:
             return None
         move = self.brought.get(session or "")
         if move is not None:

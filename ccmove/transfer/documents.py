@@ -74,7 +74,7 @@ class Documents:
         for project, data in self.incoming.texts_of("index"):
             directory = self.layout.projects / self.request.target(project)
             try:
-                entries = self._index_here(project, directory, as_text(data))
+                entries = self._index_here(project, directory, _json_text(data))
             except NotJsonError:  # Claude Code needs no index
                 continue
             if not index.entries(entries):
@@ -117,7 +117,7 @@ class Documents:
     def merge_config(self) -> None:
         """The entries of the projects; what would allow something only if asked for."""
         for project, data in self.incoming.texts_of("config"):
-            entry = self._entry_here(project, as_text(data))
+            entry = self._entry_here(project, data)
             new = self.request.new(project)
             here = self._entries_here.get(compared(new), "{}")
             if self.request.with_config:
@@ -143,11 +143,12 @@ class Documents:
         entries = config.entries(file.text) if file is not None else {}
         return {compared(native(path)): entry for path, entry in entries.items()}
 
-    def _entry_here(self, project: int, entry: str) -> str:
+    def _entry_here(self, project: int, data: bytes) -> str:
         """With the paths of here, by the rewrites of a move."""
         old = self.request.old(project)
         inside = self._occurrences()
         try:
+            entry = _json_text(data)
             if parse(entry).kind != "{":
                 raise NotJsonError("not an object")
             text = f'{{"projects": {{{quote(old)}: {entry}}}}}'
@@ -197,6 +198,14 @@ class Documents:
             target = self.request.target(project)
             rule = WithSessions(self.request.paths, sessions, target)
             yield from coming_prompts(data, rule)
+
+
+def _json_text(data: bytes) -> str:
+    """What joins a document of here, which other programs read as well."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise NotJsonError("not UTF-8") from None
 
 
 def _with_entry(file: Path, text: str, key: str, entry: str) -> str:

@@ -113,6 +113,7 @@ class TarReader:
         """`name` is what messages call the archive."""
         self._name = name
         self._file = "its first file"  # that is being read
+        self._damage: tuple[type[Exception], ...] = (gzip.BadGzipFile, zlib.error)
         self._stream = self._decompressed(stream)
 
     def next_file(self, name: str) -> int:
@@ -187,6 +188,7 @@ class TarReader:
             if zstd is None:
                 what = "is compressed with zstd, which needs Python 3.14 or newer"
                 raise self.refused(what, "zstd -dc FILE | ccmove unpack -")
+            self._damage = (zstd.ZstdError,)
             source = zstd.ZstdFile(whole)
         return source
 
@@ -204,7 +206,7 @@ class TarReader:
                 piece = self._stream.read(size)
             except EOFError:
                 raise self._cut_off() from None
-            except (gzip.BadGzipFile, zlib.error) as error:
+            except self._damage as error:
                 raise self.refused(f"is damaged: {error}") from None
             if not piece:
                 break

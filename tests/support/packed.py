@@ -24,10 +24,12 @@ def packed(
     home: str | None = None,
     git: dict[str, str | None] | None = None,
     path_there: str | None = None,
+    spoil: tuple[bytes, bytes] = (b"", b""),
 ) -> bytes:
     """An archive of these projects of `state`, the first around the others or not.
 
-    `path_there` is the path of the one project on its own machine, as on Windows.
+    `path_there` is the path of the one project on its own machine, as on Windows;
+    `spoil` puts other bytes into its files.
     """
     rows: Rows = []
     projects: list[dict[str, Any]] = []
@@ -47,6 +49,10 @@ def packed(
         projects[0]["path"] = path_there
     ids |= {match.group() for _, name, _, _ in rows if (match := _SESSION.search(name))}
     rows += _beside(state, ids)
+    if spoil[0]:
+        rows = [
+            (role, name, data.replace(*spoil), date) for role, name, data, date in rows
+        ]
     return archive(rows, projects, home or str(state.home))
 
 

@@ -1,5 +1,6 @@
 """What the writer writes, the reader reads: all of it, in order, or nothing counts."""
 
+import contextlib
 import gzip
 import io
 import random
@@ -257,6 +258,12 @@ def test_zstd_where_python_has_it() -> None:
     assert suffix_of("a.tar.zst") in SUFFIXES
     header, data = written(sample(), ".tar.zst")
     assert read(data)[0] == header
+    for end in range(len(data)):
+        with pytest.raises(ArchiveError):
+            read(data[:end])
+        spoiled = data[:end] + bytes([data[end] ^ 0x55]) + data[end + 1 :]
+        with contextlib.suppress(ArchiveError):
+            assert read(spoiled) == read(data)
 
 
 def test_several_gzips_in_a_row_are_one() -> None:

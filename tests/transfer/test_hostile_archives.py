@@ -249,6 +249,9 @@ ROWS: dict[str, Spoil] = {
     ),
     "a path that is not absolute": lambda archive: archive.header["projects"][0].update(path="x"),
     "a path with a NUL": lambda archive: archive.header["projects"][0].update(path="/x\0"),
+    "a path with half a surrogate pair": lambda archive: archive.header["projects"][0].update(
+        path="/x\ud800"
+    ),
     "a path of the home": lambda archive: archive.header["projects"][0].update(path="~/x"),
     "a path that is the root": lambda archive: archive.header["projects"][0].update(path="/"),
     "git that is no object": lambda archive: archive.header["projects"][0].update(git=[]),

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -393,6 +394,28 @@ def test_undo_leaves_a_session_that_went_on_with_all_that_is_its(
     assert sessions_with_prompts(here) == {stays}
     what = "1 session went on since and stays, with all that is its own"
     assert f"{what}: {stays}" in done.out
+
+
+@pytest.mark.parametrize("since", [False, True])
+def test_undo_leaves_prompts_that_it_did_not_bring(
+    there: StateBuilder, here: StateBuilder, since: bool
+) -> None:
+    """Claude Code's sweep deletes a transcript and keeps its prompts; an archive brings
+    it again. The path of there is no place for them.
+    """
+    app = there.project("app", subagents=False)
+    data = packed(there, "app")
+    assert unpack(here, data).exit == 0
+    for transcript in handle_at(here, "x").transcripts:
+        transcript.unlink()
+    assert unpack(here, data).exit == 0
+    if since:
+        here.add_prompt("x", "since", app.sessions[0])
+    before = here.history.read_bytes()
+    undone = run_ccmove("undo", state=here)
+    assert undone.exit == 0, undone
+    assert here.history.read_bytes() == before
+    assert handle_at(here, "x").sessions == []
 
 
 def test_undo_names_sessions_that_left_or_were_deleted_since(
@@ -982,6 +1005,80 @@ def test_a_folder_may_be_mapped_to_the_root(
         assert "can't be a folder here" in refused.err
         hint = f"ccmove unpack --map {there.code / 'app'}=TO {file}\n"
         assert refused.err.endswith(hint)
+
+
+def test_a_folder_of_the_home_can_be_typed_behind_the_sign(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    """No shell puts the home there."""
+    app = there.project("app")
+    done = unpack(here, packed(there, "app"), "--map", f"{there.code}=~/src", new=None)
+    assert done.exit == 0, done
+    new = str(here.home / "src" / "app")
+    assert handle_at(here, new).sessions == app.sessions
+
+
+def test_sessions_that_are_deleted_soon_come_first_of_what_is_to_do(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    """With the days of here; dates are never changed."""
+    server = {"mcpServers": {"db": {"command": "db", "env": {"KEY": ""}}}}
+    app = there.project("app", sessions=3, subagents=False, config=server)
+    now = time.time_ns()
+    day = 24 * 3600 * 10**9
+    for transcript, days in zip(app.transcripts, (40, 31, 29), strict=True):
+        os.utime(transcript, ns=(now, now - days * day))
+    data = packed(there, "app")
+    settings = here.config_dir / "settings.json"
+    for text, number in (
+        (None, "2 sessions were"),
+        ('{"cleanupPeriodDays": 35}', "1 session was"),
+        ('{"cleanupPeriodDays": 3650}', None),
+    ):
+        if text is not None:
+            settings.write_text(text)
+        said = unpack(here, data, "-n", "--with-config").out
+        assert ("minutes after it starts" in said) is (number is not None)
+        if number is not None:
+            _, _, to_do = said.partition("Still to do afterwards\n")
+            assert to_do.startswith(f"  {settings}: {number} last used over ")
+            assert '"cleanupPeriodDays": 3650' in to_do
+            assert to_do.index("cleanupPeriodDays") < to_do.index("env KEY")
+    settings.unlink()
+    done = unpack(here, data, "--with-config")
+    _, _, to_do = done.out.partition("Still to do\n")
+    assert to_do.startswith(f"  {settings}: 2 sessions were last used over 30 days ago")
+    assert contents(handle_at(here, "x")) == contents(app)
+
+
+@pytest.mark.parametrize("words", [["unpack", ""], ["pack", "-o", ""]])
+def test_a_file_without_a_name_is_an_unset_variable(
+    here: StateBuilder, words: list[str]
+) -> None:
+    refused = run_ccmove(*words, state=here, cwd=here.code / "x")
+    assert refused.exit == 2, refused
+    assert "FILE is empty (an unset variable?)" in refused.err
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xed\xa0\x80"])
+def test_no_document_of_here_gets_bytes_that_are_not_utf8(
+    there: StateBuilder, here: StateBuilder, bad: bytes
+) -> None:
+    """Other programs could not read it any more."""
+    there.project("app", index=True, config={"lastCost": "<BAD>"})
+    here.project("x", sessions=0, index=True)
+    data = packed(there, "app", spoil=(b"<BAD>", bad))
+    before = without_own(here)
+    for words in (["-n"], []):
+        refused = unpack(here, data, *words)
+        assert refused.exit == 1, refused
+        assert "a config entry that can't be used: not UTF-8" in refused.err
+        assert without_own(here) == before
+    data = packed(there, "app", spoil=(b'"summary"', b'"' + bad + b'"'))
+    there.config_file.unlink()
+    assert unpack(here, data).exit == 0
+    assert here.config_file.read_bytes().decode()
+    assert handle_at(here, "x").index.read_bytes().decode()
 
 
 def test_a_file_that_can_hold_no_entry_is_refused_and_not_damaged(
