@@ -51,7 +51,7 @@ def check_words(asked: UnpackOptions) -> None:
 def _check_both(asked: UnpackOptions) -> None:
     """UsageError where NEW can't be given, or stands before FILE."""
     if asked.map:
-            raise UsageError("--map takes the place of NEW", USUAL)
+        raise UsageError("--map takes the place of NEW", USUAL)
     file, new = asked.arguments
     are_swapped = os.path.isdir(file) and os.path.isfile(new)
     if are_swapped:
