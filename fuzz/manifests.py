@@ -182,11 +182,17 @@ def _changed_manifest(source: Source) -> None:
 
 
 def _stage_what_is_written(record: Any) -> None:
-    """A forger sees to it that documents are staged where they are written."""
-    replaced = record["replaced"]
-    for row in record["operations"]:
-        if row.get("before") is not None and isinstance(replaced, list):
-            replaced[row["number"]] = row["path"]
+    """A forger sees to it that each operation has its number, and that documents are
+    staged where they are written.
+    """
+    replaced = []
+    for number, row in enumerate(record["operations"]):
+        if type(row.get("number")) is int:
+            row["number"] = number
+        if row.get("before") is not None:
+            replaced.append(row["path"])
+    if record["operations"]:
+        record["replaced"] = replaced
 
 
 def _changed_run(source: Source) -> None:
@@ -196,6 +202,8 @@ def _changed_run(source: Source) -> None:
         record |= {"operations": [], "replaced": replaced}
     if source.yes():
         record = _changed(source, record)
+    with suppress(AttributeError, IndexError, KeyError, TypeError):
+        _stage_what_is_written(record)
     _read_run(json.dumps(sign(record)).encode())
 
 

@@ -16,7 +16,6 @@ from ccmove.plan.records import Record, read, write
 from ccmove.run import roots
 from ccmove.run.manifest import (
     Manifest,
-    Recorded,
     SavedNote,
     Wrote,
     WroteHistory,
@@ -106,53 +105,37 @@ def from_json(record: object, layout: Layout, run_dir: Path) -> Manifest:
     again = to_json(manifest, layout, run_dir)
     if _json(again) != _json(record):
         raise ValueError("it has something in it that no run writes")
-    _refuse_what_others_do(manifest, layout, run_dir)
+    _refuse_what_unpack_does(manifest, layout)
     _refuse_other_numbers(manifest)
     _refuse_another_config_file(manifest, layout)
     return manifest
 
 
-def _refuse_what_others_do(manifest: Manifest, layout: Layout, run_dir: Path) -> None:
-    """A history is made, and one is retired, by no other run than these."""
+def _refuse_what_unpack_does(manifest: Manifest, layout: Layout) -> None:
+    """The directory of all projects is made by no other run."""
     for op in manifest.operations:
-        doer = _who_alone_does(op, layout, run_dir)
-        if doer not in ("", manifest.kind):
-            raise ValueError(f"no {manifest.kind} does that to {str(op.path)!r}")
-
-
-def _who_alone_does(op: Recorded, layout: Layout, run_dir: Path) -> str:
-    """The kind of run that alone does this; "" for what any of them may do.
-
-    The undo of an unpack retires a history or a config file that the unpack made.
-    """
-    match op:
-        case WroteHistory(before=None) | Mkdir(path=layout.projects):
-            return "unpack"
-        case Rename(path=path, target=target):
-            files = (layout.history, layout.real_config_file)
-            is_retired = target.parent == run_dir / "retired"
-            if path in files and is_retired:
-                return "undo"
-            if path in files or target in files:
-                return "nobody"
-    return ""
+        is_made = isinstance(op, Mkdir) and op.path == layout.projects
+        if is_made and not manifest.is_unpack:
+            raise ValueError(f"no {manifest.kind} makes {str(layout.projects)!r}")
 
 
 def _refuse_other_numbers(manifest: Manifest) -> None:
-    """Each saved file is one operation's, and each staged one beside its document."""
-    numbers: set[int] = set()
-    staged = dict(enumerate(manifest.replaced))
-    for op in manifest.operations:
+    """Each file that was saved or staged has the number of its operation, and what is
+    said to be replaced was there.
+    """
+    replaced: list[Path] = []
+    for number, op in enumerate(manifest.operations):
         if isinstance(op, Rename | Mkdir):
             continue
-        if op.number in numbers:
-            raise ValueError(f"two files have the number {op.number}")
-        numbers.add(op.number)
-        if op.before is not None and staged.get(op.number) != op.path:
-            raise ValueError(f"{str(op.path)!r} was not staged")
-    notes = {note.number for note in manifest.notes_saved}
-    if len(notes) < len(manifest.notes_saved):
-        raise ValueError("two notes have one number")
+        if op.number != number:
+            raise ValueError(f"{str(op.path)!r} has another number")
+        if op.before is not None:
+            replaced.append(op.path)
+    if manifest.operations and tuple(replaced) != manifest.replaced:
+        raise ValueError("what it replaced is not what it staged")
+    for number, note in enumerate(manifest.notes_saved):
+        if note.number != number:
+            raise ValueError(f"{str(note.path)!r} has another number")
 
 
 def _refuse_another_config_file(manifest: Manifest, layout: Layout) -> None:

@@ -503,6 +503,9 @@ TRAPS: dict[str, Change] = {
     "the history among the projects, in an undo": in_an_undo(
         rename(HISTORY, IN_PROJECTS)
     ),
+    "retire the history, in an undo": in_an_undo(
+        rename(HISTORY, ["run", "retired", "0"])
+    ),
     "the history into a backup, in an undo": in_an_undo(
         rename(HISTORY, ["backup", ID, "parked", "0"])
     ),
@@ -540,9 +543,6 @@ NO_TRAPS: dict[str, Change] = {
     "as it was written": of_run(),
     "rename in the projects": rename(IN_PROJECTS, ["run", "retired", "0"]),
     "make a directory": also("Mkdir", path=IN_PROJECTS, mode=0o700),
-    "retire a history that came in": in_an_undo(
-        rename(HISTORY, ["run", "retired", "0"])
-    ),
     "rename out of a backup": rename(["backup", ID, "retired", "0"], IN_PROJECTS),
     "rename a folder": folders(rename(ETC_X, ETC_Y, FOLDER)),
     "park a folder": folders(rename(ETC_X, ["/", "etc", ".ccmove-parked-0"], FOLDER)),
