@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import re
-from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
@@ -49,12 +48,6 @@ RECORDS = (
     progress.NAME,
 )
 EMPTY = {"manifest.json.new", progress.NAME}  # what alone says nothing of a run
-
-
-def missing(what: str) -> UnfinishedRunError:
-    """Something that a rollback needs is gone, or used for something else."""
-    what = f"an interrupted run could not be rolled back: {what}"
-    return UnfinishedRunError(what, TO_RECOVER, TO_SET_ASIDE)
 
 
 def begin(layout: Layout, manifest: Manifest) -> None:
@@ -126,7 +119,6 @@ def read_run(layout: Layout) -> Manifest | None:
 def sweep_up(
     layout: Layout,
     manifest: Manifest | None,
-    just_failed: bool,
     *,
     keeps_incoming: bool = False,
 ) -> str | None:
@@ -137,7 +129,6 @@ def sweep_up(
     is gone means nothing.
     """
     if manifest is not None:
-        _refuse_gone(layout, manifest, just_failed)
         _remove_files(layout, manifest)
     if keeps_incoming:
         return None
@@ -155,23 +146,6 @@ def sweep_up(
             disk.remove_file(run_dir / name, flushed=name == "manifest.json")
         disk.remove_directory(run_dir)
     return None
-
-
-def _refuse_gone(layout: Layout, manifest: Manifest, just_failed: bool) -> None:
-    """What the run worked in, and what may come back, has to be there."""
-    parents = {path.parent for path in manifest.replaced}
-    for parent in parents:
-        if not is_there(parent) and may_come_back(layout, parent, just_failed):
-            raise missing(f"{parent} is gone")
-
-
-def may_come_back(layout: Layout, directory: Path, just_failed: bool) -> bool:
-    """Whether a directory that is gone may be there again later, with our file or our
-    change in it.
-
-    Not that of a job, unless it was there just now: a job is gone for good.
-    """
-    return just_failed or directory.parent != layout.jobs
 
 
 def _remove_files(layout: Layout, manifest: Manifest) -> None:

@@ -58,8 +58,6 @@ from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     TO_RECOVER,
     TO_SET_ASIDE,
-    may_come_back,
-    missing,
     read_run,
     sweep_up,
     was_interrupted,
@@ -134,13 +132,10 @@ def roll_back(
     stayed: list[str] = []
     try:
         manifest = read_run(layout)
-        if manifest is not None and manifest.operations:
-            stayed = Rollback(layout, manifest, just_failed=just_failed).roll_back(
-                waiting
-            )
-        identifier = sweep_up(
-            layout, manifest, just_failed, keeps_incoming=keeps_incoming
-        )
+        if manifest is not None:
+            rollback = Rollback(layout, manifest, just_failed=just_failed)
+            stayed = rollback.roll_back(waiting)
+        identifier = sweep_up(layout, manifest, keeps_incoming=keeps_incoming)
         if identifier:
             kept = layout.unfinished / identifier
             stayed = [line.replace(str(layout.run_dir), str(kept)) for line in stayed]
@@ -206,7 +201,6 @@ class Rollback:
             f"session {session} left for {name} since, so it stays there"
             for session, name in left.items()
         ]
-        self.gone: list[Path] = []  # where a document was that has our change in it
         self._done_operations: tuple[Recorded, ...] = ()
         self._doubtful: Recorded | None = None  # may be undone already
         self._history: StagedHistory | None = None  # without the run's change
@@ -221,6 +215,8 @@ class Rollback:
         self._done_operations = operations
         self._refuse_links()
         self._refuse_missing(operations)
+        if not self.manifest.operations:
+            return []  # it did not come to its commit point
         locks = client_locks(self.layout, self.manifest)
         with Record(self.layout.run_dir) as record:
             record.left(len(operations))
@@ -232,29 +228,20 @@ class Rollback:
             locked = sum(op.is_locked for op in written)  # the first of them
             for number in reversed(range(locked, len(operations))):
                 self._undo(operations[number])
-                self._record(record, number)
+                record.left(number)
             with held(locks, waiting):
                 for number in reversed(range(locked)):
                     self._undo(operations[number])
-                    self._record(record, number)
-        if self.gone:
-            raise missing(f"{self.gone[0]} is gone")
+                    record.left(number)
         return self.stayed
-
-    def _record(self, record: Record, number: int) -> None:
-        """So many operations are left; but none is passed over whose document is gone.
-
-        When that is back it is all undone again from there on: a document that is as
-        before stays so.
-        """
-        if not self.gone:
-            record.left(number)
 
     def _done(self) -> tuple[Recorded, ...]:
         """The operations that are done, by the record of progress; of the one that is
         in doubt by what is there.
         """
         operations = self.manifest.operations
+        if not operations:
+            return ()
         reached = progress.read(self.layout.run_dir, len(operations))
         done = operations[: reached.done]
         if not reached.has_begun:
@@ -295,8 +282,6 @@ class Rollback:
             return target if is_there(target) else path
         if path.is_relative_to(self.layout.ccmove):
             return path
-        if rename.holds == Holds(()):  # as any empty directory
-            return None
         is_at_old = is_noted(path, rename.holds)
         if is_at_old == is_noted(target, rename.holds):
             return None
@@ -308,16 +293,11 @@ class Rollback:
 
         Someone has brought it back, or a recovery that was killed then.
         """
-        path = rename.path
         target = rename.target
-        place = self._place_of(rename)
-        is_ours = path.is_relative_to(self.layout.ccmove)
-        if rename is self._doubtful and not is_ours:
-            if is_directory(target) and not names_in(target):
-                return False  # all that is left to do is to remove it
-            if place is None and rename.holds == Holds(()):
-                return True
-        return place == path
+        is_emptied = is_directory(target) and not names_in(target)
+        if rename is self._doubtful and is_emptied:
+            return False  # all that is left to do is to remove it
+        return self._place_of(rename) == rename.path
 
     def _refuse_links(self) -> None:
         """Nothing was looked at through a link that was put there meanwhile.
@@ -335,12 +315,13 @@ class Rollback:
                 pass
 
     def _refuse_missing(self, operations: Iterable[Recorded]) -> None:
-        """Before anything is touched: saved texts, and all that was renamed, are
-        there.
+        """Before anything is touched: saved texts, all that was renamed, and where
+        something was staged, are there.
         """
+        self._refuse_lost_places(operations)
         for operation in operations:
             if isinstance(operation, Wrote) and operation.before is not None:
-                self._refuse_lost_text(operation)
+                read_saved(self.layout.run_dir, operation, "before")
         folders: list[Way] = []
         for way in _ways(operations):
             noted = way.noted
@@ -349,24 +330,30 @@ class Rollback:
             elif isinstance(noted, Holds) and not self._is_somewhere(way):
                 first = way.places[0]
                 last = way.places[-1]
-                raise missing(f"{first} is gone, and is not at {last} either")
+                raise RefusedError(f"{first} is gone, and is not at {last} either")
         self._refuse_other_folders(folders)
 
-    def _refuse_lost_text(self, wrote: Wrote) -> None:
-        try:
-            read_saved(self.layout.run_dir, wrote, "before")
-        except RefusedError as error:
-            raise missing(error.message) from error
+    def _refuse_lost_places(self, operations: Iterable[Recorded]) -> None:
+        """What was renamed comes back, and with it what is in it."""
+        renamed = {op.path for op in operations if isinstance(op, Rename)}
+        for path in self.manifest.replaced:
+            if renamed.isdisjoint((path, *path.parents)):
+                self._refuse_gone(path.parent)
+
+    def _refuse_gone(self, place: Path) -> None:
+        """A directory that is gone may be there again later, with our file or our
+        change in it. Not that of a job, unless it was there just now.
+        """
+        may_come_back = self.just_failed or place.parent != self.layout.jobs
+        if may_come_back and not is_there(place):
+            raise RefusedError(f"{place} is gone")
 
     def _is_somewhere(self, way: Way) -> bool:
         """Whether a directory is in one of its places, or was one that only the client
         empties: it deletes sessions that are old.
         """
-        if way.noted == Holds(()):
+        if way.noted == Holds(()) or way.present():
             return True
-        for place in way.places:
-            if is_noted(place, way.noted):
-                return True
         *_, old, last = way.places
         if SESSION_ID.match(last.name):
             return is_there(old.parent) or is_there(last.parent)
@@ -386,11 +373,11 @@ class Rollback:
             if len(where) != 1:
                 both = "both look like" if where else "neither is"
                 pair = f"{first} and {way.places[-1]}"
-                raise missing(f"{pair}: {both} the folder that was renamed")
+                raise RefusedError(f"{pair}: {both} the folder that was renamed")
             is_taken = where != [first] and is_there(first) and [first] not in folders
             if is_taken:
                 taken = f"{first} is used for something else"
-                raise missing(f"{taken}, so {where[0]} can't be renamed back")
+                raise RefusedError(f"{taken}, so {where[0]} can't be renamed back")
 
     def _undo(self, operation: Recorded) -> None:
         """The opposite of one operation that is done."""
@@ -450,7 +437,8 @@ class Rollback:
         target = rename.target
         for wrote in self.manifest.writes:
             if wrote.ends == target:
-                return not _is_as_written(target, wrote)
+                document = read_document(target)
+                return document is None or not wrote.left(document.data)
         return has_grown(target, rename.holds)
 
     def _make_own_parents(self, path: Path) -> None:
@@ -502,36 +490,33 @@ class Rollback:
         others wrote into a config file stays in it, without ours.
         """
         path = wrote.path
+        document = read_document(path)
+        if document is None:
+            return
         if wrote.form == "index":
-            self._take_entries_out(wrote)
-        elif _is_as_written(path, wrote):
+            self._take_entries_out(wrote, document.data)
+        elif wrote.left(document.data):
             disk.remove_file(path)
         elif wrote.form == "config":
             _, lock = self.layout.client_locks
             with held([lock]):
-                document = read_document(path)
-                if document is not None:
-                    self._take_change_out(wrote, document.data)
-        elif is_there(path):
+                self._put_back(wrote)
+        else:
             self.stayed.append(f"{path} has changed since, so it stays")
 
-    def _take_entries_out(self, wrote: Wrote) -> None:
+    def _take_entries_out(self, wrote: Wrote, now: bytes) -> None:
         """Of an index that we made, those of the sessions that go; all of it while it
         has nothing else.
         """
         path = wrote.path
         came = self._sessions_brought_to(path.parent)
         going = came - self.since.elsewhere
-        document = read_document(path)
-        if going == came and _is_as_written(path, wrote):
+        if going == came and wrote.left(now):
             disk.remove_file(path)
-        elif document is not None:
-            self.stayed.append(f"{path} has something new in it, so it stays")
-            self._drop_entries(wrote, document.data, going)
-
-    def _drop_entries(self, wrote: Wrote, now: bytes, sessions: set[str]) -> None:
+            return
+        self.stayed.append(f"{path} has something new in it, so it stays")
         with contextlib.suppress(NotJsonError):
-            text = index.without(as_text(now), sessions)
+            text = index.without(as_text(now), going)
             self._rewrite(wrote, now, as_bytes(text))
 
     def _sessions_brought_to(self, project: Path) -> set[str]:
@@ -557,21 +542,16 @@ class Rollback:
         """
         document = read_document(wrote.path)
         if document is not None:
-            self._take_change_out(wrote, document.data)
-            return
-        directory_of_it = wrote.path.parent
-        if is_there(directory_of_it):
-            before = read_saved(self.layout.run_dir, wrote, "before")
-            self._write(wrote, [before], _attributes(wrote.before))
-            return
-        if may_come_back(self.layout, directory_of_it, self.just_failed):
-            self.gone.append(directory_of_it)
-
-    def _take_change_out(self, wrote: Wrote, now: bytes) -> None:
-        layout = self.layout
-        back = document_back(layout, layout.run_dir, self.since, wrote, now)
-        self.stayed += back.stays
-        self._rewrite(wrote, now, back.content, back.mtime_ns)
+            now = document.data
+            layout = self.layout
+            back = document_back(layout, layout.run_dir, self.since, wrote, now)
+            self.stayed += back.stays
+            self._rewrite(wrote, now, back.content, back.mtime_ns)
+        elif wrote.before is not None:
+            self._refuse_gone(wrote.path.parent)
+            if is_there(wrote.path.parent):
+                before = read_saved(self.layout.run_dir, wrote, "before")
+                self._write(wrote, [before], _attributes(wrote.before))
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
         """As it was staged; one that was taken away since comes from its second name,
@@ -635,11 +615,6 @@ class Rollback:
         fresh = wrote.path.with_name(f"{name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh
-
-
-def _is_as_written(path: Path, wrote: Wrote) -> bool:
-    document = read_document(path)
-    return document is not None and wrote.left(document.data)
 
 
 def _name_of_later(path: Path) -> Path:
