@@ -53,7 +53,7 @@ PIECES = (
     "ccmove", "backups", ID, OTHER_ID, "retired", "parked", "files", "0.before", "..", ".", "",
     "settings.json", "history.jsonl", "sessions-index.json", ".session-aliases", "memory", "jobs",
     "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude", ".claude/x", "/",
-    "settings.local.json", "1.jsonl", "journal.json", "lock", "/etc", "/srv", "x", "\0", "\ud800",
+    "settings.local.json", "1.jsonl", "ledger.json", "lock", "/etc", "/srv", "x", "\0", "\ud800",
     "\udcff", "../..", "/nonexistent/code/new", ".ccmove-parked-0", f".ccmove-{ID}-0",
     "local_1.json",
 )  # fmt: skip
@@ -65,7 +65,7 @@ USUAL = (
     ("backup", OTHER_ID, "retired", "0"), ("projects", "-a", "sessions-index.json"),
     ("projects", "-a", "memory", "MEMORY.md"), ("projects", "-a", ".session-aliases"),
     ("state", "jobs", "1", "state.json"), ("state", "plugins", "installed_plugins.json"),
-    ("state", "settings.json"), ("state", "ccmove", "journal.json"), OLD, NEW,
+    ("state", "settings.json"), ("state", "ccmove", "ledger.json"), OLD, NEW,
     (*OLD[:3], ".ccmove-parked-0"), (*OLD, ".mcp.json"), ("state", "skills", "a"),
     (*NEW, ".claude", "settings.json"), ("desktop", "a", "local_1.json"), ("home",),
     ("home", "code", "x"), ("/", "nonexistent", "code", "other"), ("/", "etc"), ("home", ".claude"),
@@ -89,13 +89,13 @@ def _on_disk(data: bytes) -> Iterator[None]:
     def read(path: Path, _largest: int = 0) -> Document | None:
         return Document(path, data, Fingerprint(0, 0, 0, 0))
 
-    before, is_there = reader.read_document, journal.is_there
+    before, names_in = reader.read_document, journal.names_in
     reader.read_document = read  # by hand, since `mock` takes longer than all the rest
-    journal.is_there = os.path.isabs
+    journal.names_in = lambda _: ["manifest.json"]
     try:
         yield
     finally:
-        journal.is_there = is_there
+        journal.names_in = names_in
         reader.read_document = before
 
 
@@ -127,9 +127,9 @@ def _read_run(data: bytes) -> None:
         assert is_history or any(
             _may_rewrite(_spelled(path), form, places) for form in REWRITABLE
         )
-    for path in found.staged:
+    for path in found.beside_documents:
         assert re.fullmatch(
-            rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path))
+            rf"\.ccmove-{found.id}-[0-9]+(-back)?", os.path.basename(_spelled(path))
         )
 
 

@@ -47,7 +47,7 @@ FILES: Rows = (
         "what a move changed, for ccmove undo; readable only by you",
     ),
     (
-        "$C/ccmove/journal.json",
+        "$C/ccmove/run",
         "exists only while ccmove is running, or was interrupted",
     ),
 )

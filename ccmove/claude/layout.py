@@ -43,7 +43,6 @@ class Layout:
     # All that is ccmove's.
     ccmove = _Inside("ccmove")
     lock = _Inside("ccmove", "lock")
-    journal = _Inside("ccmove", "journal.json")
     backups = _Inside("ccmove", "backups")
     # What pruned backups told of whose sessions are.
     ledger = _Inside("ccmove", "ledger.json")

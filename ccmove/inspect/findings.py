@@ -280,16 +280,16 @@ def _to_search(finder: Finder, unfound: list[Finding]) -> Iterator[Finding]:
 def _of_ours(survey: Survey) -> Iterator[Finding]:
     """An interrupted run, what could not be read, and what our past runs left."""
     layout = survey.layout
-    journal = str(layout.journal)
+    run_dir = str(layout.run_dir)
     try:
         run = read_run(layout)
         if run is not None:
             what = f"run {run.id} did not finish"
             fix = layout.command("recover")
-            yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
+            yield Finding("interrupted-run", run_dir, what, fix, names=(run.id,))
     except UnfinishedRunError as error:
         fix = layout.command("recover", "--set-aside")
-        yield Finding("interrupted-run", journal, error.message, fix)
+        yield Finding("interrupted-run", run_dir, error.message, fix)
     for file, what in survey.problems.items():
         yield _unreadable(file, what)
     for identifier, what in _damaged_backups(survey):

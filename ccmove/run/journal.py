@@ -5,14 +5,10 @@ aside.
 what is parked or retired, and what came in an archive. The manifest first names only
 what will be staged and, from the commit point on, everything that the run does. When
 the run is done this directory becomes `ccmove/backups/<ID>`, and that rename is the
-mark of completion: a run is unfinished as long as it is there. `ccmove/journal.json` is
-there as long and tells the ID. No run is rolled back from it; but where it is and the
-directory is not, somebody took that away, and nothing is done until it is back (exit
-5).
+mark of completion: a run is unfinished as long as it is there.
 """
 
 import contextlib
-import json
 import os
 import re
 
@@ -23,7 +19,6 @@ from ccmove.hints import to_type
 from ccmove.plan.model import INCOMING
 from ccmove.run import disk, progress
 from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
-from ccmove.run.codec import SCHEMA
 from ccmove.run.manifest import Manifest
 
 TO_RECOVER = to_type("ccmove", "recover", text="fix that, then")
@@ -41,7 +36,6 @@ FILES = {
 # manifest would say that something is missing.
 RECORDS = (
     "manifest.json.new",
-    "journal.json",
     REPORT,
     MOVES,
     "manifest.json",
@@ -57,15 +51,11 @@ def begin(layout: Layout, manifest: Manifest) -> None:
     disk.make_directory(run_dir)
     progress.make(run_dir)
     write_manifest(manifest, layout)
-    journal = {"schema": SCHEMA, "id": manifest.id}
-    text = json.dumps(journal)
-    disk.write_new(layout.journal, [text.encode()])
     lines = os.fsencode(lines_of(manifest))
     if lines:
         disk.write_new(run_dir / MOVES, [lines])
     for name in PARTS:
         disk.make_directory(run_dir / name, flushed=False)
-    disk.flush(layout.ccmove)
 
 
 def begin_again(layout: Layout, manifest: Manifest) -> None:
@@ -97,14 +87,14 @@ def lines_of(manifest: Manifest) -> str:
 
 
 def was_interrupted(layout: Layout) -> bool:
-    return is_there(layout.run_dir) or is_there(layout.journal)
+    return is_there(layout.run_dir)
 
 
 def read_run(layout: Layout) -> Manifest | None:
     """The unfinished run, None when there is none;
     UnfinishedRunError when it can't be read.
     """
-    if not is_there(layout.journal) and set(names_in(layout.run_dir)) <= EMPTY:
+    if set(names_in(layout.run_dir)) <= EMPTY:
         return None  # there is only the beginning of a directory, or the end of one
     try:
         return read_manifest(layout.run_dir / "manifest.json", layout)
@@ -130,14 +120,11 @@ def sweep_up(
     """
     if manifest is not None:
         _remove_files(layout, manifest)
+        if not keeps_incoming:
+            disk.remove_incoming(layout.run_dir / INCOMING)
+        flush_parts(layout)
     if keeps_incoming:
         return None
-    if manifest is not None:
-        incoming = layout.run_dir / INCOMING
-        if is_there(incoming):
-            disk.remove_incoming(incoming)
-            disk.flush(layout.run_dir)
-        disk.remove_file(layout.journal)
     run_dir = layout.run_dir
     if not set(names_in(run_dir)) <= set(RECORDS):
         return set_aside(layout)
@@ -149,19 +136,14 @@ def sweep_up(
 
 
 def _remove_files(layout: Layout, manifest: Manifest) -> None:
-    """Remove the staged and saved files of a run,
-    and its directories that are empty then.
-    """
-    for path in manifest.staged:
+    """Remove the staged and saved files of a run."""
+    for path in manifest.beside_documents:
         disk.remove_file(path)
-        on_the_way_back = path.with_name(f"{path.name}-back")
-        disk.remove_file(on_the_way_back)
     for part, pattern in FILES.items():
         directory = layout.run_dir / part
         for name in names_in(directory):
             if re.fullmatch(pattern, name):
                 disk.remove_file(directory / name, flushed=False)
-    flush_parts(layout)
 
 
 def flush_parts(layout: Layout) -> None:
@@ -181,9 +163,5 @@ def set_aside(layout: Layout) -> str:
         manifest = read_manifest(layout.run_dir / "manifest.json", layout)
         identifier = manifest.id
     disk.ensure_directory(layout.unfinished)
-    disk.ensure_directory(layout.run_dir)
-    kept_journal = layout.run_dir / layout.journal.name
-    if is_there(layout.journal) and not is_there(kept_journal):
-        disk.rename_new(layout.journal, kept_journal)
     disk.rename_new(layout.run_dir, layout.unfinished / identifier)
     return identifier

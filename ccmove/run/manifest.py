@@ -140,18 +140,16 @@ class Manifest(Undertaking):
         return self.is_of_archive and self.undoes is not None
 
     @property
-    def staged(self) -> list[Path]:
-        """What is staged beside the documents that it replaces, or beside a history
-        that was made, on the way back.
-        """
-        staged = list(enumerate(self.replaced))
-        history = self.history
-        if history is not None and history.before is None:
-            staged.append((history.number, history.path))
+    def beside_documents(self) -> list[Path]:
+        """What may be staged beside each document, by a run or on the way back."""
+        documents = dict(enumerate(self.replaced))
+        for op in self.operations:
+            if isinstance(op, Wrote | WroteHistory):
+                documents[op.number] = op.path
         paths = []
-        for number, path in staged:
+        for number, path in documents.items():
             name = staged_name(self.id, number)
-            paths.append(path.with_name(name))
+            paths += [path.with_name(name), path.with_name(way_back(name))]
         return paths
 
     @property
@@ -164,6 +162,16 @@ class Manifest(Undertaking):
 def staged_name(identifier: str, number: int) -> str:
     """A name that only this run can have made."""
     return f".ccmove-{identifier}-{number}"
+
+
+def way_back(name: str) -> str:
+    """Never the name of the staged file: its being gone says that the write was done."""
+    return f"{name}-back"
+
+
+def staged_path(directory: Path, name: str, path: Path, *, is_made: bool) -> Path:
+    """Beside the document that it replaces; of one that is made, in the run."""
+    return directory / "staged" / name if is_made else path.with_name(name)
 
 
 def folder_id(path: str) -> tuple[str, int, int] | None:

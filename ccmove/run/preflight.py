@@ -46,7 +46,6 @@ def refuse_foreign_state(layout: Layout) -> None:
     ours = (
         layout.ccmove,
         layout.lock,
-        layout.journal,
         layout.backups,
         layout.run_dir,
         layout.unfinished,

@@ -70,6 +70,8 @@ from ccmove.run.manifest import (
     Wrote,
     WroteHistory,
     staged_name,
+    staged_path,
+    way_back,
 )
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.progress import Record
@@ -262,7 +264,11 @@ class Rollback:
         """
         match operation:
             case Wrote() | WroteHistory():
-                return not is_there(self._staged(operation))
+                name = staged_name(self.manifest.id, operation.number)
+                run_dir = self.layout.run_dir
+                is_made = operation.before is None
+                staged = staged_path(run_dir, name, operation.path, is_made=is_made)
+                return not is_there(staged)
             case Mkdir(path):
                 return is_directory(path)
             case Rename():
@@ -600,19 +606,9 @@ class Rollback:
         disk.write_new(fresh, pieces, attributes)
         disk.replace(fresh, wrote.path)
 
-    def _staged(self, wrote: Wrote | WroteHistory) -> Path:
-        """Beside the document that it replaces; of one that is made, in the run."""
-        name = staged_name(self.manifest.id, wrote.number)
-        if wrote.before is None:
-            return self.layout.run_dir / "staged" / name
-        return wrote.path.with_name(name)
-
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
-        """Never the name of the staged file: its being gone says that the write was
-        done.
-        """
         name = staged_name(self.manifest.id, wrote.number)
-        fresh = wrote.path.with_name(f"{name}-back")
+        fresh = wrote.path.with_name(way_back(name))
         disk.remove_file(fresh, flushed=False)
         return fresh
 

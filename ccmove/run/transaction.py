@@ -47,6 +47,7 @@ from ccmove.run.manifest import (
     config_name,
     folder_id,
     staged_name,
+    staged_path,
 )
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.progress import Record
@@ -336,14 +337,12 @@ class Work:
         """Without the locks: all other documents, then what is renamed and made."""
         plan = self.plan
         first = len(plan.locked)
-        for number, operation in enumerate(plan.operations):
-            if number >= first:
-                self._do(number, operation)
-                record.done(number + 1)
+        for number, operation in enumerate(plan.operations[first:], first):
+            self._do(number, operation)
+            record.done(number + 1)
         for write in plan.writes:
             if not write.is_locked:
-                problems = verify.check_write(write, write.ends)
-                _refuse(problems)
+                _refuse(verify.check_write(write, write.ends))
 
     def _do(self, number: int, operation: Operation) -> None:
         """One operation; what it finds must be as it was when it was planned."""
@@ -352,15 +351,12 @@ class Work:
                 self._rename(operation)
             case Mkdir(path, mode):
                 disk.make_directory(path, mode)
-            case Write(before=None):
-                staged = self.staged[number]
-                disk.rename_new(staged.path, operation.path)
+            case Write() | WriteHistory() if operation.is_made:
+                disk.rename_new(self.staged[number].path, operation.path)
             case Write():
                 staged = self.staged[number]
                 staged.look_again()
                 disk.replace(staged.path, operation.path)
-            case WriteHistory(path) if operation.is_made:
-                disk.rename_new(self.staged[number].path, path)
             case WriteHistory(path):
                 disk.replace(self.staged[number].path, path)
 
@@ -384,18 +380,15 @@ class Work:
         disk.write_new(self.layout.run_dir / backups.REPORT, [report])
 
     def finish(self) -> None:
-        """The journal goes;
-        the run's directory becomes a backup that only its owner can read.
-        """
+        """The run's directory becomes a backup that only its owner can read."""
         layout = self.layout
-        for staged in self.staged.values():
-            if isinstance(staged, StagedHistory):
-                # Of the history what changed is kept, and no more.
-                second_name = layout.run_dir / "files" / f"{staged.number}.before"
-                disk.remove_file(second_name, flushed=False)
+        history = self.manifest.history
+        if history is not None:
+            # Of the history what changed is kept, and no more.
+            second_name = layout.run_dir / "files" / f"{history.number}.before"
+            disk.remove_file(second_name, flushed=False)
         disk.remove_incoming(layout.run_dir / INCOMING)
         flush_parts(layout)
-        disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say
         # otherwise.
         backup = layout.backups / self.manifest.id
@@ -410,18 +403,13 @@ def _tell_nobody(_what: str, _done: int, _total: int) -> None:
 
 
 def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
-    """What is staged, by the number of its operation: beside the document that it
-    replaces or, for a file that is made, in the directory of the run.
-    """
+    """What is staged, by the number of its operation."""
     staged: dict[int, Staged] = {}
-    directory = layout.run_dir / "staged"
     for number, op in enumerate(plan.operations):
         if not isinstance(op, Write | WriteHistory):
             continue
         name = staged_name(identifier, number)
-        path = op.path.with_name(name)
-        if op.is_made:
-            path = directory / name
+        path = staged_path(layout.run_dir, name, op.path, is_made=op.is_made)
         if isinstance(op, Write):
             staged[number] = StagedDocument(number, op, path)
         else:

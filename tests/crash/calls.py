@@ -92,10 +92,11 @@ class Point:
 
     @property
     def commits(self) -> bool:
-        """Whether it is the journal that gets its name, or the run's directory as a
+        """Whether it is the manifest that gets its name, or the run's directory as a
         backup.
         """
-        return self.renames and self.where.endswith(("/journal.json", "/backups/ID"))
+        ends = ("/run/manifest.json", "/backups/ID")
+        return self.renames and self.where.endswith(ends)
 
     def inject(self, what: str) -> list[str]:
         """Options with which strace does `what` at this point, recording calls of this

@@ -11,7 +11,7 @@ KINDS = (
     "locked files replaced",  # and the client's locks still held
     "half changed",
     "all changed",
-    "finished but for the journal",
+    "finished but for its name",
 )
 
 
@@ -27,7 +27,7 @@ def interruptions(points: Sequence[Point]) -> dict[str, Point]:
     changed = _positions(points, "fsync", "run/progress")[-1]
     # How often a process opens something depends on how many others there are.
     reported = _positions(points, "fsync", "run/report.json")[-1]
-    finished = _positions(points, "unlinkat", "ccmove/journal.json")[-1]
+    finished = _positions(points, "renameat2", "ccmove/backups/ID")[-1]
     assert began < committed < released < changed < reported < finished < len(points)
     # The commit, and its flush, come first; after each change it is recorded.
     changes = points[committed + 2 : changed + 1]

@@ -5,8 +5,8 @@ process dies. Only the order of the calls tells what a power failure would leave
 
 Directories of the user's are flushed after every change, before the next step. Our own
 ones build on nothing but the manifest of the run, which is written when it begins and
-again at its commit point: they are flushed before it changes, and before the journal
-goes. From the commit point on every change of what is the user's has its line in the
+again at its commit point: they are flushed before it changes, and before the run is
+done. From the commit point on every change of what is the user's has its line in the
 record of progress, which is flushed before the next change. The names of staged files
 and of the client's locks need not be flushed: what is lost of them is not missed.
 """
@@ -189,6 +189,8 @@ class Linter:
         if target == self._own("run/manifest.json"):
             self._flushed_before_the_manifest_changes(self._own("run"))
             self._manifests += 1
+        if source == self._own("run"):
+            self._ended()
         ours = self._is_ours(source)
         self._changed(source, ours=ours)
         self._changed(target, ours=ours and self._is_ours(target))
@@ -216,10 +218,8 @@ class Linter:
         self._user_change(path)
         if call.name.startswith("mkdir"):
             self._made_directories.add(path)
-        if path == self._own("journal.json"):
-            self._flushed_before_the_manifest_changes(self._own())
-            self.committed = self._has_begun = False
-            self._manifests = 0
+        if path == self._own("run") and not call.name.startswith("mkdir"):
+            self._ended()
         self._links.pop(path, None)
         self._made.discard(path)
         self._unflushed_data.discard(path)
@@ -245,6 +245,12 @@ class Linter:
                 f"a directory of ours is flushed before the manifest changes: {directory}"
             )
         self._unflushed_own -= waiting
+
+    def _ended(self) -> None:
+        """The directory of the run gets the name of a backup, or is gone."""
+        self._flushed_before_the_manifest_changes(self._own())
+        self.committed = self._has_begun = False
+        self._manifests = 0
 
     def _changed(self, path: str, *, ours: bool) -> None:
         """A name came or went; what is not ours must be flushed before the next step."""

@@ -41,14 +41,15 @@ GOOD = f"""\
 7 fsync(5</h/.claude/projects>) = 0
 7 rmdir("/h/.claude/history.jsonl.lock") = 0
 7 fchmodat(4</h/.claude/ccmove/run/files>, "0", 0600) = 0
-7 unlinkat(4</h/.claude/ccmove>, "journal.json", 0) = 0
+7 renameat2(4</h/.claude/ccmove>, "run", 5</h/.claude/ccmove/backups>, "ID", RENAME_NOREPLACE) = 0
+7 fsync(5</h/.claude/ccmove/backups>) = 0
 7 fsync(4</h/.claude/ccmove>) = 0
 7 +++ exited with 0 +++
 """  # noqa: E501 - lines as strace prints them
 LINES = GOOD.splitlines()
 RECORDED, FLUSHED = 22, 23  # the line of the first change
 
-JOURNAL_FIRST = "the manifest is on disk before the first change of what is the user's"
+COMMIT_FIRST = "the manifest is on disk before the first change of what is the user's"
 NEVER_OPENED = "a user's file is never opened for writing"
 NEVER_COPIED = "a transcript is never copied"
 KEEPS_MODE = "a user's file keeps its mode, owner and time"
@@ -89,7 +90,8 @@ BAD = {
     "the manifest is not flushed": (without(16), "data is flushed before its rename"),
     "directory of the replaced file is not flushed": (without(21), FLUSHED_FIRST + "/h"),
     "directory of the rename is not flushed": (without(25), FLUSHED_FIRST + "/h/.claude/projects"),
-    "the last removal is not flushed": (without(29), OWN_FIRST + "/h/.claude/ccmove"),
+    "the name of the backup is not flushed": (without(29), OWN_FIRST + "/h/.claude/ccmove/backups"),
+    "that it is no run any more is not flushed": (without(30), OWN_FIRST + "/h/.claude/ccmove"),
     "what is saved is not flushed": (without(13), OWN_FIRST + "/h/.claude/ccmove/run/files"),
     "a backup that is removed may come back": (
         with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 27),
@@ -101,13 +103,13 @@ BAD = {
     ),
     "a change is not recorded": (without(RECORDED, FLUSHED), RECORDED_FIRST),
     "a line of the record is not flushed": (without(FLUSHED), LINE_FIRST),
-    "no commit": (without(14, 15, 16, 17, 18), JOURNAL_FIRST),
+    "no commit": (without(14, 15, 16, 17, 18), COMMIT_FIRST),
     "nothing before what is staged": (without(3, 4, 5, 6, 7, 14, 15, 16, 17, 18), NAMED_FIRST),
     "the first manifest's directory is not flushed": (without(7), NAMED_FIRST),
-    "the manifest's directory is not flushed": (without(18), JOURNAL_FIRST),
-    "a change after the journal is gone": (
-        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 29),
-        JOURNAL_FIRST,
+    "the manifest's directory is not flushed": (without(18), COMMIT_FIRST),
+    "a change after the run is done": (
+        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 30),
+        COMMIT_FIRST,
     ),
     "a copy takes a transcript's place": (
         replaced(
@@ -227,7 +229,7 @@ def test_control_without_fsync_the_linter_finds_missing_flushes(command: str) ->
         violation.rule for violation in lint_run(bench, bench.job(["without_fsync"]))
     }
     assert "data is flushed before its rename" in rules
-    assert JOURNAL_FIRST in rules
+    assert COMMIT_FIRST in rules
     assert f"{FLUSHED_FIRST}{bench.state.projects}" in rules
     assert LINE_FIRST in rules
 
@@ -248,4 +250,4 @@ def test_control_without_a_journal_the_linter_misses_it() -> None:
     rules = {
         violation.rule for violation in lint_run(bench, bench.job(["without_journal"]))
     }
-    assert JOURNAL_FIRST in rules
+    assert COMMIT_FIRST in rules

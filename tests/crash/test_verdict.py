@@ -107,7 +107,7 @@ BAD: dict[str, Callable[[Path], object]] = {
     "a transcript's inode": _copy_in_place,
     "a file is gone": lambda root: (root / "home/.claude.json").unlink(),
     "a staged file is left": lambda root: _write(root / "home/.ccmove-x-0", ""),
-    "a journal is left": lambda root: _write(root / OWN / "journal.json", "{}"),
+    "a run is left": lambda root: (root / OWN / "run").mkdir(),
     "a work directory is left": lambda root: (root / OWN / "work").mkdir(),
     "a client's lock is left": lambda root: (
         root / "home/.claude/history.jsonl.lock"

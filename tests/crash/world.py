@@ -173,13 +173,7 @@ def _something_else_in_the_folders(world: World) -> None:
         (folder / "else.txt").write_text(world.mark("folder"))
 
 
-def _journal_gone(world: World) -> None:
-    seams.journal(world.state).unlink(missing_ok=True)
-
-
 def _backups_gone(world: World) -> None:
-    if seams.backups_are_needed(world.state):
-        world.needed_is_gone = True
     world.backups_gone = True
     shutil.rmtree(seams.backups(world.state), ignore_errors=True)
 
@@ -194,7 +188,6 @@ CHANGES: dict[str, Callable[[World], None]] = {
     "sessions added": _sessions,
     "notes added": _notes,
     "something else in the folders": _something_else_in_the_folders,
-    "journal gone": _journal_gone,
     "backups gone": _backups_gone,
 }
 

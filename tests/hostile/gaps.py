@@ -35,7 +35,7 @@ class Gap:
 
     @property
     def commits(self) -> bool:
-        return self.renames and self.about[1] == "journal.json"
+        return self.renames and self.about[1] == "manifest.json"
 
     def names(self, name: str) -> bool:
         return any(name in word.split("/") for word in self.about)

@@ -113,7 +113,7 @@ def test_a_run_that_died_is_rolled_back_whatever_the_clock_says(target: Target) 
             sabotage=[f"die_at={number}"],
         )
         assert died.run().exit < 0
-        assert (target.own / "journal.json").exists()
+        assert (target.own / "run").exists()
         assert at(target, clock, "recover").exit == 0
         target.nothing_changed()
         target.nothing_left_over()

@@ -90,17 +90,10 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(
     assert moved.run("restore").exit == 0
 
 
-@pytest.mark.parametrize(
-    "journal", [None, "", "{", "[]", '{"id": "../../x"}', "[" * 100_000]
-)
-def test_so_it_is_in_a_run_whatever_its_journal_says(
-    moved: Target, journal: str | None
-) -> None:
+def test_so_it_is_in_a_run(moved: Target) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
     put_manifest(moved, forged(moved, of_run(kept=["/another"])))
     backup_of(moved).rename(moved.own / "run")
-    if journal is not None:
-        (moved.own / "journal.json").write_text(journal)
     assert moved.run("recover").exit == 0
     assert moved.handle.directory.exists()
     assert not moved.target.exists()
@@ -441,7 +434,7 @@ OUTSIDE: dict[str, object] = {
     "the history": HISTORY,
     "the config file": CONFIG,
     "our lock": ["state", "ccmove", "lock"],
-    "our journal": ["state", "ccmove", "journal.json"],
+    "our ledger": ["state", "ccmove", "ledger.json"],
     "this run from the state": ["state", "ccmove", "run", "retired", "0"],
     "a manifest": ["backup", ID, "manifest.json"],
     "this manifest": ["run", "manifest.json"],
@@ -588,12 +581,10 @@ SOME = ["an operation of an unknown kind", "a time without end", "a move of ever
 
 @pytest.mark.parametrize("what", [what for what in SOME if what in WRONG_KINDS | TRAPS])
 def test_no_manifest_makes_a_run(moved: Target, what: str) -> None:
-    """Neither in a backup nor in the directory of a run, with a journal and without."""
+    """Neither in a backup nor in the directory of a run."""
     put_manifest(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))
     assert "can't be used" in refused(moved)
     backup_of(moved).rename(moved.own / "run")
-    not_rolled_back(moved)
-    (moved.own / "journal.json").write_text("{}")
     not_rolled_back(moved, ["restore"])
 
 
@@ -707,12 +698,6 @@ def test_a_manifest_that_is_too_large_is_refused_and_never_read(
         done = moved.run(command)
         assert done.exit in (4, 5), done
         assert str(moved.own / "run/manifest.json") in done.err
-
-
-@pytest.mark.parametrize("text", ["", "{}", "garbage"])
-def test_a_journal_without_its_run_blocks(moved: Target, text: str) -> None:
-    (moved.own / "journal.json").write_text(text)
-    not_rolled_back(moved, ["restore"])
 
 
 # -- IDs ------------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))"""
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
-    "moment", ["now = own.joinpath('journal.json').exists()", ALL_IN_PLACE]
+    "moment", ["now = own.joinpath('run/manifest.json').exists()", ALL_IN_PLACE]
 )
 def test_ctrl_c_a_polite_kill_or_a_closed_terminal_leaves_everything_as_it_was(
     ready: StateBuilder, number: int, moment: str
@@ -184,7 +184,7 @@ def test_ctrl_c_a_polite_kill_or_a_closed_terminal_leaves_everything_as_it_was(
 LINE = b'{"display":"late","project":"OLD"}\n'
 MOMENTS = 4
 SAVED = ["saved as a link", "saved as a copy"]
-COUNTED = "now = own.joinpath('journal.json').exists()=>began = calls"
+COUNTED = "now = own.joinpath('run/manifest.json').exists()=>began = calls"
 ENDED = (
     "now = lock.exists()=>print(began, calls, file=open(home.parent / 'calls', 'w'))"
 )
@@ -194,7 +194,7 @@ ENDED = (
 def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
     tmp_path: Path, links: bool, fails: bool
 ) -> None:
-    """At some moments from the journal's beginning to the client's lock."""
+    """At some moments from the run's beginning to the client's lock."""
 
     def fresh(name: str) -> StateBuilder:
         state = StateBuilder(tmp_path / name)

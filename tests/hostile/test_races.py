@@ -134,7 +134,7 @@ def test_the_sweep_sees_what_following_links_would_do(in_memory: Path) -> None:
 TEMPORARY: dict[str, Callable[[Target], Path]] = {
     "history.jsonl.lock": lambda t: t.state.config_dir,
     ".claude.json.lock": lambda t: t.state.home,
-    "journal.json": lambda t: t.own,
+    "manifest.json": lambda t: t.own / "run",
     "manifest.json.new": lambda t: t.own / "run",
     "run": lambda t: t.own,
     ".ccmove-": lambda t: t.handle.directory,

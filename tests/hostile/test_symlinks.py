@@ -77,7 +77,6 @@ MOVE_PATHS = {
     "$C/ccmove": "$C/ccmove",
     "backups": "$C/ccmove/backups",
     "our lock": "$C/ccmove/lock",
-    "the journal": "$C/ccmove/journal.json",
     "the directory of a run": "$C/ccmove/run",
     "the client's history lock": "$C/history.jsonl.lock",
     "the client's config lock": "HOME/.claude.json.lock",
@@ -126,7 +125,7 @@ BACKUP_PATHS = {
     "the moved directory": "NEW",
     "the moved index": "NEW/sessions-index.json",
     "the history": "$C/history.jsonl",
-    "the journal": "$C/ccmove/journal.json",
+    "the directory of a run": "$C/ccmove/run",
 }
 
 
@@ -156,7 +155,7 @@ PRUNE = ["prune", "--keep", "0"]
         (PRUNE, "backups", (4,)),
         (PRUNE, "the backup", (4,)),
         (["recover"], "$C/ccmove", (4, 5)),
-        (["recover"], "the journal", (4, 5)),
+        (["recover"], "the directory of a run", (4, 5)),
     ],
     ids=str,
 )

@@ -47,9 +47,8 @@ def interrupted_move(state: StateBuilder, old: str, new: str) -> str:
     words = [str(state.code / old), str(state.code / new)]
     ended = Job(state, ["--skip-path-check", *words], sabotage=["die_at=40"]).run()
     assert ended.exit == -9, ended
-    return str(
-        json.loads((state.config_dir / "ccmove" / "journal.json").read_text())["id"]
-    )
+    manifest = state.config_dir / "ccmove" / "run" / "manifest.json"
+    return str(json.loads(manifest.read_text())["id"])
 
 
 @dataclass(frozen=True)

@@ -334,10 +334,11 @@ def test_an_interrupted_run_is_found_and_comes_first(state: StateBuilder) -> Non
     assert [finding.kind for finding in examine(state)] == ["orphan"]
 
 
-def test_a_journal_that_can_not_be_trusted_is_found(state: StateBuilder) -> None:
+def test_a_run_that_can_not_be_trusted_is_found(state: StateBuilder) -> None:
     handle = state.project("app", make_folder=True)
-    (state.config_dir / "ccmove").mkdir(mode=0o700)
-    (state.config_dir / "ccmove" / "journal.json").write_text("{}")
+    run = state.config_dir / "ccmove" / "run"
+    run.mkdir(mode=0o700, parents=True)
+    (run / "manifest.json").write_text("{}")
     (finding,) = examine(state)
     assert (finding.kind, finding.unambiguous) == ("interrupted-run", False)
     assert (

@@ -322,15 +322,15 @@ def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) ->
 def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
-    journal = state.config_dir / "ccmove" / "journal.json"
+    under_way = state.config_dir / "ccmove" / "run"
     done = fix(state, answers="n\n")
     assert f"run {identifier} did not finish. Roll it back? [Y/n]:" in done.err
     assert "Nothing was changed." in done.out
-    assert journal.exists()
+    assert under_way.exists()
     done = fix(state, answers="y\n1\ny\n")
     assert "Where is it now?" not in done.err
     assert identifier in done.out
-    assert not journal.exists()
+    assert not under_way.exists()
     assert has_state(state, "old")
 
 
@@ -340,7 +340,7 @@ def test_yes_rolls_back_an_interrupted_run_without_a_question(
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
     assert identifier in fix(state, "--yes", "--json").json()["recovered"]
-    assert not (state.config_dir / "ccmove" / "journal.json").exists()
+    assert not (state.config_dir / "ccmove" / "run").exists()
     assert fix(state, "--yes", "--json").json()["status"] == "moved"
 
 

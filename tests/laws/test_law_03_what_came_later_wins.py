@@ -29,9 +29,7 @@ def test_a_note_added_to_a_file_that_the_run_made_stays_live_and_is_named(
         ended = Job(world.state, ["recover"]).run()
         if ended.exit != 0 or not is_live(world, text, "note"):
             problems.append(f"not live: {ended}")
-        rolled_back = (
-            "no run was interrupted" not in ended.out
-        )  # or only its journal was
+        rolled_back = "no run was interrupted" not in ended.out
         if rolled_back and "neu/memory" not in ended.out + ended.err:
             problems.append(f"not named: {ended}")
         return f"exit {ended.exit}", problems

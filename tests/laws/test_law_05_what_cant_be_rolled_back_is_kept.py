@@ -110,16 +110,6 @@ def test_a_run_that_was_set_aside_does_not_stop_the_next_move(blocked: World) ->
 
 
 @pytest.mark.parametrize(
-    ("scenario", "command"), [("swap", "move"), ("merge", "restore")]
-)
-def test_a_run_is_rolled_back_although_its_journal_is_gone(
-    scenario: str, command: str, proven: Record
-) -> None:
-    tally = try_all(world_bench(scenario, command), "journal gone")
-    proven(f"killed, journal gone: {command} ({scenario})", tally)
-
-
-@pytest.mark.parametrize(
     ("scenario", "command"), [("folder", "move"), ("split", "restore")]
 )
 def test_a_home_that_is_at_another_path_by_now_is_rolled_back(

@@ -206,7 +206,7 @@ def fails_with(error: BaseException | int) -> Step:
 
 
 known, moved = Stage.known, Stage.moved
-JOURNAL = "ROOT/home/.claude/ccmove/journal.json"
+RUN = "ROOT/home/.claude/ccmove/run"
 SAVED = "ROOT/home/.claude/ccmove/backups/ID/files/0.before"
 HISTORY, PROJECTS = "ROOT/home/.claude/history.jsonl", "ROOT/home/.claude/projects"
 FULL = SimpleNamespace(f_blocks=1, f_bavail=1, f_files=0, f_frsize=4096)
@@ -317,13 +317,15 @@ SITUATIONS: dict[str, Situation] = {
     "restore_manifest_was_changed": typed(
         "restore ID", moved, tampered(kind="restore")
     ),
-    "recover_journal_can_not_be_read": typed("recover", moved, file(JOURNAL, "{")),
+    "recover_run_can_not_be_read": typed(
+        "recover", moved, file(f"{RUN}/manifest.json", "{")
+    ),
     # failures
     "failed_permission": typed("OLD NEW", known, fails_with(errno.EACCES)),
     "failed_io_error": typed("OLD NEW", known, fails_with(errno.EIO)),
     "failed_bug": typed("OLD NEW", known, fails_with(UNFORESEEN)),
-    "failed_bug_with_a_journal_left": typed(
-        "OLD NEW", moved, file(JOURNAL, "{}"), fails_with(UNFORESEEN)
+    "failed_bug_with_a_run_left": typed(
+        "OLD NEW", moved, file(f"{RUN}/files", "{}"), fails_with(UNFORESEEN)
     ),
     "failed_interrupted": typed("OLD NEW", known, fails_with(KeyboardInterrupt())),
 }

@@ -80,7 +80,7 @@ def test_a_failure_later_puts_the_folder_back(bench: Bench, old: ProjectHandle) 
         locked.chmod(0o755)
     assert done.exit in (1, 4), done.out
     bench.expect(before)
-    assert not (state.config_dir / "ccmove" / "journal.json").exists()
+    assert not (state.config_dir / "ccmove" / "run").exists()
 
 
 def test_folders_can_be_swapped(

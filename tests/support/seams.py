@@ -31,14 +31,14 @@ def own(state: StateBuilder) -> Path:
     return state.home / OWN
 
 
-def journal(state: StateBuilder) -> Path:
+def under_way_in(state: StateBuilder) -> Path:
     """Is there while a run is under way, and after a crash."""
-    return own(state) / "journal.json"
+    return own(state) / "run"
 
 
 def record(state: StateBuilder) -> Path:
     """How far the run under way came."""
-    return own(state) / "run" / "progress"
+    return under_way_in(state) / "progress"
 
 
 def operations_under_way(state: StateBuilder) -> list[Any]:
@@ -75,14 +75,7 @@ def under_way(state: StateBuilder) -> bool:
     """Whether a run has begun and not finished: it has a directory with something in
     it.
     """
-    return journal(state).exists() or any((own(state) / "run").glob("*"))
-
-
-def backups_are_needed(state: StateBuilder) -> bool:
-    """Whether a recovery may need what is in `backups`: not when the run has its own
-    directory.
-    """
-    return under_way(state) and not (own(state) / "run").is_dir()
+    return any(under_way_in(state).glob("*"))
 
 
 def left_over(state: StateBuilder) -> list[str]:
