@@ -201,8 +201,9 @@ def read_backup(layout: Layout, backups: Iterable[Backup], identifier: str) -> M
             f"run {identifier} was set aside; it is kept in {kept}", look_at(kept)
         )
     backup = next(backup for backup in backups if backup.id == identifier)
-    if backup.manifest is None:
-        raise backup.problem or NothingKnownError(f"{identifier} is gone", PAST)
+    if backup.problem is not None:
+        raise backup.problem
+    assert backup.manifest is not None
     return backup.manifest
 
 
@@ -226,16 +227,10 @@ def moves_by_us(layout: Layout, backups: Iterable[Backup]) -> list[list[Move]]:
     """From where to where each run brought something, the oldest first; not those
     that were undone, as far as their backups can tell.
     """
-    runs = {}
     pruned, _ = _pruned(layout)
-    for identifier, moves in pruned.items():
-        pairs = [move.pair for move in moves]
-        runs[identifier] = pairs
-    for backup in backups:
-        pairs = _brought_by(backup)
-        runs[backup.id] = pairs
-    in_order = sorted(runs)
-    return [runs[identifier] for identifier in in_order]
+    runs = {run: [move.pair for move in moves] for run, moves in pruned.items()}
+    runs.update((backup.id, _brought_by(backup)) for backup in backups)
+    return [runs[identifier] for identifier in sorted(runs)]
 
 
 def _brought_by(backup: Backup) -> list[Move]:
@@ -266,6 +261,8 @@ def _known(backups: Iterable[Backup], pruned: Runs) -> Runs:
     for backup in backups:
         if backup.manifest is not None:
             known[backup.id] = backup.manifest.projects
+        else:
+            known.setdefault(backup.id, ())
     return known
 
 
@@ -349,19 +346,9 @@ def _keep_pairs_together(
 
 
 def _write_ledger(layout: Layout, going: list[Backup]) -> None:
-    """What is still known of these when they are gone; the newest by its ID alone, so
-    that no later run gets an earlier one.
-    """
+    """What is still known of these when they are gone."""
     pruned, _ = _pruned(layout)
-    known = _known(going, pruned)
-    identifiers = [backup.id for backup in going]
-    identifiers += known
-    newest = max(identifiers)
-    runs: Runs = {newest: ()}
-    for identifier, moves in known.items():
-        if moves:
-            runs[identifier] = moves
-    record = ledger_to_json(runs)
+    record = ledger_to_json(_known(going, pruned))
     text = json.dumps(record)
     fresh = _write_beside(layout.ledger, text.encode())
     disk.replace(fresh, layout.ledger)

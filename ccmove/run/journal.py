@@ -45,29 +45,24 @@ EMPTY = {"manifest.json.new", progress.NAME}  # what alone says nothing of a run
 
 
 def begin(layout: Layout, manifest: Manifest) -> None:
-    """Make the directory of a run, with what names all that it will stage."""
+    """Make the directory of a run, with what names all that it will stage.
+
+    What came in for it is there already, and maybe what an earlier attempt has left,
+    of which nothing is done by now.
+    """
     run_dir = layout.run_dir
     disk.ensure_directory(layout.backups)
-    disk.make_directory(run_dir)
-    progress.make(run_dir)
+    disk.ensure_directory(run_dir)
     write_manifest(manifest, layout)
+    disk.remove_file(run_dir / progress.NAME, flushed=False)
+    progress.make(run_dir)
     lines = os.fsencode(lines_of(manifest))
     if lines:
         disk.write_new(run_dir / MOVES, [lines])
     for name in PARTS:
-        disk.make_directory(run_dir / name, flushed=False)
-
-
-def begin_again(layout: Layout, manifest: Manifest) -> None:
-    """Of a run for which something came in: that stays where it is, and nothing is done
-    by now.
-    """
-    write_manifest(manifest, layout)
-    disk.remove_file(layout.run_dir / progress.NAME)
-    progress.make(layout.run_dir)
-    for name in PARTS:
-        disk.ensure_directory(layout.run_dir / name)
-    disk.flush(layout.run_dir)
+        with contextlib.suppress(FileExistsError):
+            disk.make_directory(run_dir / name, flushed=False)
+    disk.flush(run_dir)
 
 
 def lines_of(manifest: Manifest) -> str:
@@ -118,14 +113,14 @@ def sweep_up(
     By now the record of progress says that nothing is left to undo: a staged file that
     is gone means nothing.
     """
+    run_dir = layout.run_dir
+    incoming = run_dir / INCOMING
     if manifest is not None:
         _remove_files(layout, manifest)
-        if not keeps_incoming:
-            disk.remove_incoming(layout.run_dir / INCOMING)
+        if keeps_incoming and is_there(incoming):
+            return None
+        disk.remove_incoming(incoming)
         flush_parts(layout)
-    if keeps_incoming:
-        return None
-    run_dir = layout.run_dir
     if not set(names_in(run_dir)) <= set(RECORDS):
         return set_aside(layout)
     if is_there(run_dir):

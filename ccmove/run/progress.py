@@ -37,7 +37,7 @@ class Reached:
 
 
 def make(run_dir: Path) -> None:
-    """The record of a run that begins; its name is flushed with the first manifest."""
+    """The record of a run that begins; its name is flushed by whoever begins it."""
     disk.write_new(run_dir / NAME, [])
 
 

@@ -311,11 +311,8 @@ class Rollback:
         What is behind it is another directory, and says nothing about the one in which
         the run worked.
         """
-        parents: set[Path] = set()
-        for operation in self.manifest.operations:
-            parents.add(operation.path.parent)
-            if isinstance(operation, Rename):
-                parents.add(operation.target.parent)
+        parents = {op.path.parent for op in self.manifest.operations}
+        parents.update(rename.target.parent for rename in self.manifest.renames)
         for parent in sorted(parents):
             with contextlib.suppress(FileNotFoundError), directory(parent):
                 pass

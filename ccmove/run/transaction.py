@@ -35,7 +35,6 @@ from ccmove.plan.model import (
 from ccmove.run import backups, disk, verify
 from ccmove.run.journal import (
     begin,
-    begin_again,
     flush_parts,
     was_interrupted,
 )
@@ -118,8 +117,9 @@ def run_plan(
         for tries_left in reversed(range(TRIES)):
             if plan.is_nothing:
                 break
-            work = Work(layout, plan, full, progress)
-            outcome = Outcome(plan, work.manifest.id, rolled_back)
+            identifier = backups.new_id(layout)
+            work = Work(layout, plan, identifier, progress, full=full)
+            outcome = Outcome(plan, identifier, rolled_back)
             try:
                 attempt(work, partial(make_report, outcome), ending)
                 return outcome
@@ -157,7 +157,7 @@ def run_arrival(
                 if not plan.operations:
                     roll_back(layout, progress, just_failed=True)
                     return Outcome(plan, None, rolled_back)
-                work = Work(layout, plan, False, progress, identifier)
+                work = Work(layout, plan, identifier, progress)
                 outcome = Outcome(plan, identifier, rolled_back)
                 try:
                     attempt(work, partial(make_report, outcome), ending)
@@ -204,7 +204,7 @@ def _roll_back(work: Work, error: BaseException) -> None:
     layout = work.layout
     with interrupts_ignored():
         rolled_back = roll_back(
-            layout, work.progress, just_failed=True, keeps_incoming=work.is_arrival
+            layout, work.progress, just_failed=True, keeps_incoming=True
         )
     if rolled_back is None and work.has_begun:
         what = f"{layout.run_dir} is gone, so the run could not be rolled back"
@@ -237,16 +237,15 @@ class Work:
         self,
         layout: Layout,
         plan: Plan,
-        full: bool,
+        identifier: str,
         progress: Progress | None,
-        begun: str | None = None,  # the run's ID, where something came in for it
+        *,
+        full: bool = False,
     ) -> None:
         self.layout = layout
         self.plan = plan
         self.full = full  # hash everything
         self.progress = progress or _tell_nobody
-        self.is_arrival = begun is not None
-        identifier = begun or backups.new_id(layout)
         self.staged = _staged(layout, plan, identifier)
         self.manifest = _first_manifest(layout, plan, identifier)
         self.notes_saved: list[SavedNote] = []
@@ -255,10 +254,7 @@ class Work:
         self._hashed = 0  # bytes
 
     def begin(self) -> None:
-        if self.is_arrival:
-            begin_again(self.layout, self.manifest)
-        else:
-            begin(self.layout, self.manifest)
+        begin(self.layout, self.manifest)
         self.has_begun = True
 
     def stage(self) -> None:

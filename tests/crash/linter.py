@@ -219,6 +219,7 @@ class Linter:
         if call.name.startswith("mkdir"):
             self._made_directories.add(path)
         if path == self._own("run") and not call.name.startswith("mkdir"):
+            self._unflushed_own.discard(path)  # of what is gone itself
             self._ended()
         self._links.pop(path, None)
         self._made.discard(path)

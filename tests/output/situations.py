@@ -102,6 +102,17 @@ def file(name: str, text: str = "") -> Step:
     return lambda stage: Path(filled_in(stage, name)).write_text(filled_in(stage, text))
 
 
+def run_left(text: str) -> Step:
+    """A run that was interrupted, whose manifest is this."""
+
+    def make(stage: Stage) -> None:
+        run = Path(filled_in(stage, RUN))
+        run.mkdir(mode=0o700)
+        (run / "manifest.json").write_text(text)
+
+    return make
+
+
 def checkout(name: str, repository: str) -> Step:
     """A folder that is a checkout of this repository."""
 
@@ -317,15 +328,13 @@ SITUATIONS: dict[str, Situation] = {
     "restore_manifest_was_changed": typed(
         "restore ID", moved, tampered(kind="restore")
     ),
-    "recover_run_can_not_be_read": typed(
-        "recover", moved, file(f"{RUN}/manifest.json", "{")
-    ),
+    "recover_run_can_not_be_read": typed("recover", moved, run_left("{")),
     # failures
     "failed_permission": typed("OLD NEW", known, fails_with(errno.EACCES)),
     "failed_io_error": typed("OLD NEW", known, fails_with(errno.EIO)),
     "failed_bug": typed("OLD NEW", known, fails_with(UNFORESEEN)),
     "failed_bug_with_a_run_left": typed(
-        "OLD NEW", moved, file(f"{RUN}/files", "{}"), fails_with(UNFORESEEN)
+        "OLD NEW", moved, run_left("{}"), fails_with(UNFORESEEN)
     ),
     "failed_interrupted": typed("OLD NEW", known, fails_with(KeyboardInterrupt())),
 }
