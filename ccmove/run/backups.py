@@ -56,18 +56,14 @@ def new_id(layout: Layout) -> str:
     if suffix <= 0xFFFF:
         return f"{newest[:17]}{suffix:04x}"
     with contextlib.suppress(ValueError, OverflowError, OSError):  # no such day
-        next_second = f"{stamp(_seconds_of(newest) + 1)}-0000"
+        moment = time.strptime(newest[:16], "%Y%m%dT%H%M%SZ")
+        next_second = f"{stamp(calendar.timegm(moment) + 1)}-0000"
         if next_second > newest:
             return next_second
     past = to_type("ccmove", "backups", text="its date can't be right")
     raise RefusedError(
         f"no later backup than {layout.backups / newest} can be made", past
     )
-
-
-def _seconds_of(identifier: str) -> int:
-    moment = time.strptime(identifier[:16], "%Y%m%dT%H%M%SZ")
-    return calendar.timegm(moment)
 
 
 def newest_id(layout: Layout) -> str:

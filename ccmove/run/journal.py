@@ -137,8 +137,10 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
     for part, pattern in FILES.items():
         directory = layout.run_dir / part
         for name in names_in(directory):
-            if re.fullmatch(pattern, name):
-                disk.remove_file(directory / name, flushed=False)
+            if not re.fullmatch(pattern, name):
+                continue
+            file = directory / name
+            disk.remove_file(file, flushed=False)
 
 
 def flush_parts(layout: Layout) -> None:

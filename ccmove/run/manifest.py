@@ -146,10 +146,13 @@ class Manifest(Undertaking):
         for op in self.operations:
             if isinstance(op, Wrote | WroteHistory):
                 documents[op.number] = op.path
-        paths = []
+        paths: list[Path] = []
         for number, path in documents.items():
             name = staged_name(self.id, number)
-            paths += [path.with_name(name), path.with_name(way_back(name))]
+            staged = path.with_name(name)
+            paths.append(staged)
+            staged = path.with_name(way_back(name))
+            paths.append(staged)
         return paths
 
     @property
@@ -165,7 +168,7 @@ def staged_name(identifier: str, number: int) -> str:
 
 
 def way_back(name: str) -> str:
-    """Never the name of the staged file: its being gone says that the write was done."""
+    """Never the name of the staged file: when that is gone the write was done."""
     return f"{name}-back"
 
 

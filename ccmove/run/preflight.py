@@ -64,9 +64,12 @@ def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
     """No link at anything that the run makes,
     replaces or removes, nor on the way there.
     """
-    changed = [op for op in plan.operations if isinstance(op, Rename | Mkdir)]
-    moved = [op.path for op in changed]
-    moved += [op.target for op in changed if isinstance(op, Rename)]
+    moved: list[Path] = []
+    for op in plan.operations:
+        if isinstance(op, Rename | Mkdir):
+            moved.append(op.path)
+        if isinstance(op, Rename):
+            moved.append(op.target)
     parents = {path.parent for path in (*written, *moved)}
     for parent in sorted(parents):
         _refuse_closed(parent)

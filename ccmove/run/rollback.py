@@ -203,7 +203,6 @@ class Rollback:
             f"session {session} left for {name} since, so it stays there"
             for session, name in left.items()
         ]
-        self._done_operations: tuple[Recorded, ...] = ()
         self._doubtful: Recorded | None = None  # may be undone already
         self._history: StagedHistory | None = None  # without the run's change
 
@@ -213,28 +212,26 @@ class Rollback:
         The client's locks are held only while the config file and the history are put
         back, which were replaced first.
         """
+        layout = self.layout
         operations = self._done()
-        self._done_operations = operations
         self._refuse_links()
         self._refuse_missing(operations)
         if not self.manifest.operations:
             return []  # it did not come to its commit point
-        locks = client_locks(self.layout, self.manifest)
-        with Record(self.layout.run_dir) as record:
+        written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
+        locked = sum(op.is_locked for op in written)  # the first of them
+        locks = client_locks(layout, self.manifest)
+        remove_stale(locks)
+        record = Record(layout.run_dir)
+        with record, contextlib.ExitStack() as holding:
             record.left(len(operations))
-            if not operations:
-                remove_stale(locks)  # and nothing of the client's is touched
-                return []
             self._stage_history(operations)
-            written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
-            locked = sum(op.is_locked for op in written)  # the first of them
-            for number in reversed(range(locked, len(operations))):
-                self._undo(operations[number])
+            for number in reversed(range(len(operations))):
+                operation = operations[number]
+                if number == locked - 1:
+                    holding.enter_context(held(locks, waiting))
+                self._undo(operation)
                 record.left(number)
-            with held(locks, waiting):
-                for number in reversed(range(locked)):
-                    self._undo(operations[number])
-                    record.left(number)
         return self.stayed
 
     def _done(self) -> tuple[Recorded, ...]:
@@ -284,10 +281,9 @@ class Rollback:
         target = rename.target
         if not is_there(path) or is_respelled(path, target):
             return target
-        if target.is_relative_to(self.layout.ccmove):  # nobody else makes anything
-            return target if is_there(target) else path
-        if path.is_relative_to(self.layout.ccmove):
-            return path
+        for place in (target, path):  # in ours nobody else makes anything
+            if place.is_relative_to(self.layout.ccmove) and is_there(place):
+                return place
         is_at_old = is_noted(path, rename.holds)
         if is_at_old == is_noted(target, rename.holds):
             return None
@@ -360,11 +356,11 @@ class Rollback:
         *_, old, last = way.places
         if SESSION_ID.match(last.name):
             return is_there(old.parent) or is_there(last.parent)
+        if is_swept(last):
+            return True
         doubtful = self._doubtful
         may_be_back = isinstance(doubtful, Rename) and doubtful.target == last
-        if may_be_back and is_swept(old):
-            return True
-        return is_swept(last)
+        return may_be_back and is_swept(old)
 
     def _refuse_other_folders(self, ways: Sequence[Way]) -> None:
         """A folder of the user's is renamed back only if it is the one that was
@@ -429,8 +425,8 @@ class Rollback:
         """
         if session_at(rename.path) not in self.since.elsewhere:
             return False
-        done = self._done_operations
-        return any(rename.path == path for path, _ in arrivals(done))
+        came = arrivals(self.manifest.operations)
+        return any(rename.path == path for path, _ in came)
 
     def _has_grown(self, rename: Rename) -> bool:
         """Whether something came to what was taken out of a backup: not to be hidden.
@@ -520,7 +516,8 @@ class Rollback:
         self.stayed.append(f"{path} has something new in it, so it stays")
         with contextlib.suppress(NotJsonError):
             text = index.without(as_text(now), going)
-            self._rewrite(wrote, now, as_bytes(text))
+            content = as_bytes(text)
+            self._rewrite(wrote, now, content)
 
     def _sessions_brought_to(self, project: Path) -> set[str]:
         sessions = set()
@@ -543,18 +540,21 @@ class Rollback:
 
         One that was taken away since, with our change in it, is made again.
         """
+        layout = self.layout
+        parent = wrote.path.parent
         document = read_document(wrote.path)
         if document is not None:
             now = document.data
-            layout = self.layout
-            back = document_back(layout, layout.run_dir, self.since, wrote, now)
+            saved = layout.run_dir
+            back = document_back(layout, saved, self.since, wrote, now)
             self.stayed += back.stays
             self._rewrite(wrote, now, back.content, back.mtime_ns)
         elif wrote.before is not None:
-            self._refuse_gone(wrote.path.parent)
-            if is_there(wrote.path.parent):
-                before = read_saved(self.layout.run_dir, wrote, "before")
-                self._write(wrote, [before], _attributes(wrote.before))
+            self._refuse_gone(parent)
+            if is_there(parent):
+                before = read_saved(layout.run_dir, wrote, "before")
+                attributes = _attributes(wrote.before)
+                self._write(wrote, [before], attributes)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
         """As it was staged; one that was taken away since comes from its second name,
@@ -604,6 +604,7 @@ class Rollback:
         disk.replace(fresh, wrote.path)
 
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
+        """Where new content is staged on the way back; nothing is there."""
         name = staged_name(self.manifest.id, wrote.number)
         fresh = wrote.path.with_name(way_back(name))
         disk.remove_file(fresh, flushed=False)

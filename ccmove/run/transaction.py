@@ -42,7 +42,6 @@ from ccmove.run.locks import ccmove_lock, client_locks, first_lock, held
 from ccmove.run.manifest import (
     Manifest,
     Recorded,
-    SavedNote,
     config_name,
     folder_id,
     staged_name,
@@ -248,7 +247,6 @@ class Work:
         self.progress = progress or _tell_nobody
         self.staged = _staged(layout, plan, identifier)
         self.manifest = _first_manifest(layout, plan, identifier)
-        self.notes_saved: list[SavedNote] = []
         self.has_begun = False
         self.has_brought = False  # something that came in
         self._hashed = 0  # bytes
@@ -269,9 +267,10 @@ class Work:
 
     def save_notes(self) -> None:
         """Save each note that a merge moves, as it is before that."""
-        for number, note in enumerate(self.plan.notes_moved):
-            record = save_note(number, note, self.layout.run_dir / "files")
-            self.notes_saved.append(record)
+        files = self.layout.run_dir / "files"
+        rows = enumerate(self.plan.notes_moved)
+        notes = [save_note(number, note, files) for number, note in rows]
+        self.manifest = replace(self.manifest, notes_saved=tuple(notes))
 
     def snapshot(self) -> verify.Traces:
         tick = self._hashing if self.full else None
@@ -294,18 +293,18 @@ class Work:
         operations: list[Recorded] = []
         for number, op in enumerate(self.plan.operations):
             if isinstance(op, Write | WriteHistory):
-                operations.append(self.staged[number].record())
+                staged = self.staged[number]
+                operations.append(staged.record())
             else:
                 operations.append(op)
-        changed = {staged.path.parent for staged in self.staged.values()}
-        changed.add(self.layout.run_dir / "files")
+        files = self.layout.run_dir / "files"
+        changed = {files}
+        for staged in self.staged.values():
+            changed.add(staged.path.parent)
         for directory in sorted(changed):
             disk.flush(directory)
-        self.manifest = replace(
-            self.manifest,
-            operations=tuple(operations),
-            notes_saved=tuple(self.notes_saved),
-        )
+        done = tuple(operations)
+        self.manifest = replace(self.manifest, operations=done)
         backups.write_manifest(self.manifest, self.layout)
 
     def look_again(self) -> None:
@@ -333,12 +332,14 @@ class Work:
         """Without the locks: all other documents, then what is renamed and made."""
         plan = self.plan
         first = len(plan.locked)
-        for number, operation in enumerate(plan.operations[first:], first):
+        others = plan.operations[first:]
+        for number, operation in enumerate(others, first):
             self._do(number, operation)
             record.done(number + 1)
         for write in plan.writes:
             if not write.is_locked:
-                _refuse(verify.check_write(write, write.ends))
+                problems = verify.check_write(write, write.ends)
+                _refuse(problems)
 
     def _do(self, number: int, operation: Operation) -> None:
         """One operation; what it finds must be as it was when it was planned."""
@@ -348,7 +349,8 @@ class Work:
             case Mkdir(path, mode):
                 disk.make_directory(path, mode)
             case Write() | WriteHistory() if operation.is_made:
-                disk.rename_new(self.staged[number].path, operation.path)
+                staged = self.staged[number]
+                disk.rename_new(staged.path, operation.path)
             case Write():
                 staged = self.staged[number]
                 staged.look_again()
@@ -401,15 +403,19 @@ def _tell_nobody(_what: str, _done: int, _total: int) -> None:
 def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
     """What is staged, by the number of its operation."""
     staged: dict[int, Staged] = {}
+    run_dir = layout.run_dir
     for number, op in enumerate(plan.operations):
         if not isinstance(op, Write | WriteHistory):
             continue
         name = staged_name(identifier, number)
-        path = staged_path(layout.run_dir, name, op.path, is_made=op.is_made)
+        is_made = op.is_made
+        path = staged_path(run_dir, name, op.path, is_made=is_made)
         if isinstance(op, Write):
-            staged[number] = StagedDocument(number, op, path)
+            document = StagedDocument(number, op, path)
+            staged[number] = document
         else:
-            staged[number] = StagedHistory(number, op, path)
+            history = StagedHistory(number, op, path)
+            staged[number] = history
     return staged
 
 

@@ -328,7 +328,7 @@ SITUATIONS: dict[str, Situation] = {
     "restore_manifest_was_changed": typed(
         "restore ID", moved, tampered(kind="restore")
     ),
-    "recover_run_can_not_be_read": typed("recover", moved, run_left("{")),
+    "recover_run_can_not_be_read": typed("recover", moved, run_left("{}")),
     # failures
     "failed_permission": typed("OLD NEW", known, fails_with(errno.EACCES)),
     "failed_io_error": typed("OLD NEW", known, fails_with(errno.EIO)),
