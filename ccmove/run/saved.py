@@ -21,7 +21,7 @@ from ccmove.rewrite.history import Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import Following, taken_out
-from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import Content, SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
 from ccmove.text import as_bytes, as_text
 
@@ -149,13 +149,12 @@ def plan_history_back(
         elif since.manifest.is_unpack:
             kept = read_scan(directory, wrote)
             scan = without_added(kept, read, seen.size, since.stays)
-        elif hashes.get(wrote.size_before) == _hash_before(wrote):
+        elif _begins_with(wrote.before, hashes):
             return None  # our write was not done, or was taken out already
         else:
             kept = read_scan(directory, wrote)
             end = wrote.after.size
-            is_as_left = hashes.get(end) == wrote.after.sha256
-            if is_as_left and not since.elsewhere:
+            if _begins_with(wrote.after, hashes) and not since.elsewhere:
                 scan = history.spans_back(kept, end)
                 came = history.scan(read, seen.size, since, end)
                 scan.extend(came)
@@ -168,8 +167,9 @@ def plan_history_back(
     return WriteHistory(path, scan, seen, since, mtime)
 
 
-def _hash_before(wrote: WroteHistory) -> str:
-    return "" if wrote.before is None else wrote.before.sha256
+def _begins_with(content: Content | None, hashes: dict[int, str]) -> bool:
+    """Whether the history has still all that it had then, at its beginning."""
+    return content is not None and hashes.get(content.size) == content.sha256
 
 
 def _date_before(
@@ -178,7 +178,7 @@ def _date_before(
     """The date to give back, where all is to be as it was."""
     before = wrote.before
     after = wrote.after
-    is_as_left = size == after.size and hashes[size] == after.sha256
+    is_as_left = size == after.size and _begins_with(after, hashes)
     if before is not None and is_as_left and scan.new_size() == before.size:
         return before.mtime_ns
     return None

@@ -93,14 +93,8 @@ def run_plan(
     The first plan is made before our lock is taken, so that a refusal leaves no trace
     at all; should the state change before the locks are held, it is planned again.
     """
-
-    def planned() -> Plan:
-        plan = make_plan()
-        preflight(layout, plan)
-        return plan
-
     refuse_foreign_state(layout)
-    plan = None if was_interrupted(layout) else planned()
+    plan = None if was_interrupted(layout) else _planned(layout, make_plan)
     if plan is not None and plan.is_nothing:
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was
@@ -112,7 +106,7 @@ def run_plan(
     ):
         rolled_back = roll_back(layout, progress)
         if plan is None or rolled_back:
-            plan = planned()
+            plan = _planned(layout, make_plan)
         for tries_left in reversed(range(TRIES)):
             if plan.is_nothing:
                 break
@@ -125,7 +119,7 @@ def run_plan(
             except StaleLookError:
                 if not tries_left:
                     raise
-                plan = planned()
+                plan = _planned(layout, make_plan)
         return Outcome(plan, None, rolled_back)
 
 
@@ -151,8 +145,7 @@ def run_arrival(
             begin(layout, _first_manifest(layout, first, identifier))
             receive(layout.run_dir / INCOMING)
             for tries_left in reversed(range(TRIES)):
-                plan = make_plan()
-                preflight(layout, plan)
+                plan = _planned(layout, make_plan)
                 if not plan.operations:
                     roll_back(layout, progress, just_failed=True)
                     return Outcome(plan, None, rolled_back)
@@ -171,6 +164,13 @@ def run_arrival(
                 raise _failed(error) from error
             raise
     raise AssertionError("the last try ends the loop")
+
+
+def _planned(layout: Layout, make_plan: MakePlan) -> Plan:
+    """A plan that passes every check that needs no writing."""
+    plan = make_plan()
+    preflight(layout, plan)
+    return plan
 
 
 def attempt(
