@@ -421,13 +421,9 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
 
 def _first_manifest(layout: Layout, plan: Undertaking, identifier: str) -> Manifest:
     """What a run writes down when it begins: what it is about, what it replaces."""
-    replaced: list[Path] = []
-    for op in plan.operations if isinstance(plan, Plan) else ():
-        match op:
-            case Write() if op.before is not None:
-                replaced.append(op.path)
-            case WriteHistory() if not op.is_made:
-                replaced.append(op.path)
+    operations = plan.operations if isinstance(plan, Plan) else ()
+    documents = [op for op in operations if isinstance(op, Write | WriteHistory)]
+    replaced = [op.path for op in documents if not op.is_made]
     folders_at_new = [folder_id(new) for _, new in plan.moves]
     return Manifest(
         id=identifier,
