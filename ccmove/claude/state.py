@@ -24,6 +24,7 @@ from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.reading import Document, directory, open_history, read_document
 from ccmove.errors import CcmoveError, RefusedError, describe
 from ccmove.hints import look_at
+from ccmove.rewrite import config
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, value_of
 from ccmove.rewrite.windows import is_windows, native
@@ -285,6 +286,14 @@ class State:
     def config_paths(self) -> tuple[str, ...]:
         keys, _ = self._in_config
         return tuple(dict.fromkeys(map(native, keys)))
+
+    @cached_property
+    def config_entries(self) -> dict[str, str]:
+        """The JSON text of each project's entry in the config file, by its path."""
+        if self.config is None:
+            return {}
+        texts = config.entries(self.config.text)
+        return {native(path): text for path, text in texts.items()}
 
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:

@@ -23,26 +23,10 @@ from ccmove.claude.state import (
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, to_type
 from ccmove.plan.model import Own, ProjectMove
-from ccmove.rewrite import config
 from ccmove.rewrite.pathmap import PathMap, at_or_below
-from ccmove.rewrite.windows import native
 from ccmove.text import plural
 
 Entry = tuple[str, str]  # the name of a project directory, and a name in it
-
-
-@dataclass(frozen=True, slots=True)
-class Present:
-    """The sessions that a path has of its own before others come to it."""
-
-    sessions: int
-    oldest: int | None = None  # mtime in ns
-
-    @classmethod
-    def of(cls, directory: Path, names: Collection[str]) -> "Present":
-        """These entries of a project directory."""
-        oldest = min(ages(directory, names), default=None)
-        return cls(len(names), oldest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +36,6 @@ class Coming:
     path: str
     identity: Identity
     newest: int | None = None  # mtime in ns
-
-    @classmethod
-    def of(
-        cls, state: State, path: str, directory: Path, names: Iterable[str]
-    ) -> "Coming":
-        """These entries of a project directory, which are this path's."""
-        newest = max(ages(directory, names), default=None)
-        return cls(path, identity_of(state, path), newest)
 
 
 def who_is_at_new(
@@ -81,13 +57,13 @@ def who_is_at_new(
                 continue
         else:
             refuse_twin(holding, move.new_path)
-        own: list[Item] = []  # what is at NEW before the move and stays there
-        if move.new_path not in holding.moving:
-            own = holding.sessions_of(move.new_path)
-        if own and not merge:
-            refuse_another_project(owners, move, own)
+        if move.new_path in holding.moving:
+            continue  # what is there leaves
+        own = holding.sessions_of(move.new_path)
         if own:
             numbers[move.new_path] = len(own)
+            if not merge:
+                refuse_another_project(owners, move, own)
     return tuple(numbers.items())
 
 
@@ -95,9 +71,10 @@ def refuse_another_project(owners: Owners, move: ProjectMove, own: list[Item]) -
     """Refuse if NEW, which has these sessions of its own, is another project."""
     state = owners.state
     projects = state.layout.projects
-    there = Present.of(projects / move.target, [item.name for item in own])
-    coming = Coming.of(state, move.path, projects / move.source, move.entries)
-    refuse_another(state, coming, move.new_path, there)
+    newest = max(ages(projects / move.source, move.entries), default=None)
+    coming = Coming(move.path, identity_of(state, move.path), newest)
+    names = [item.name for item in own]
+    refuse_another(state, coming, move.new_path, projects / move.target, names)
 
 
 def ages(directory: Path, names: Iterable[str]) -> list[int]:
@@ -132,13 +109,18 @@ def refuse_twin(holding: Holding, new: str, then: Hint | None = None) -> None:
         )
 
 
-def refuse_another(state: State, coming: Coming, new: str, there: Present) -> None:
-    """Refuse to bring sessions to a `new` that is another project than theirs."""
+def refuse_another(
+    state: State, coming: Coming, new: str, directory: Path, own: Collection[str]
+) -> None:
+    """Refuse to bring sessions to a `new` that is another project than theirs, and has
+    these entries of a project directory of its own.
+    """
     was, now = coming.identity, identity_of(state, new)
-    if not is_another(was, now, new, there.oldest, coming.newest):
+    oldest = min(ages(directory, own), default=None)
+    if not is_another(was, now, new, oldest, coming.newest):
         return
     raise RefusedError(
-        f"{new} is another project: it has {plural(there.sessions, 'session')} of its "
+        f"{new} is another project: it has {plural(len(own), 'session')} of its "
         f"own, and its repository is {now}, while that of {coming.path} is {was}",
         to_type("ccmove", "list", new, text="what is there"),
         again("to merge them all the same", merge=True),
@@ -199,13 +181,13 @@ def what_new_has(
     `prompts` are the paths at NEW that the history names.
     """
     known_paths = _known_at_new(state, paths, prompts)
-    arriving = {move.new_path for move in projects}
-    candidates = known_paths | arriving
+    candidates = set(known_paths)
     leaving: set[Entry] = set()
     for move in projects:
-        leaving.update((move.source, name) for name in move.entries)
+        candidates.add(move.new_path)
+        for name in move.entries:
+            leaving.add((move.source, name))
     there = set(state.directory_names)
-    found = []
     for path in sorted(candidates):
         if paths.covers(path):
             continue  # it leaves
@@ -214,11 +196,8 @@ def what_new_has(
         own = _own_at(path, directories, leaving)
         has_something = own.sessions or own.notes
         if has_something or path in known_paths:
-            found.append(own)
-    if found:  # else the entries of the config file are nobody's concern
-        settings = _settings(state)
-        for own in found:
-            yield replace(own, config=settings.get(own.path, ""))
+            entry = state.config_entries.get(path, "")
+            yield replace(own, config=entry)
 
 
 def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[str]:
@@ -235,14 +214,6 @@ def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
     names = filter(passes, state.directory_names)
     for directory in state.readable(names):
         yield from directory.named_paths()
-
-
-def _settings(state: State) -> dict[str, str]:
-    """The JSON text of each entry of the config file, by its path."""
-    if state.config is None:
-        return {}
-    entries = config.entries(state.config.text)
-    return {native(path): entry for path, entry in entries.items()}
 
 
 def _own_at(

@@ -21,7 +21,7 @@ from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
 from ccmove.rewrite.splice import Mapper, at_pointers
-from ccmove.rewrite.windows import compared, native, slashed
+from ccmove.rewrite.windows import compared, slashed
 from ccmove.text import as_text
 from ccmove.transfer.files import Files
 from ccmove.transfer.incoming import Came
@@ -139,9 +139,8 @@ class Documents:
     @cached_property
     def _entries_here(self) -> dict[str, str]:
         """Those that the config file had before, by paths as they are compared."""
-        file = self.placer.state.config
-        entries = config.entries(file.text) if file is not None else {}
-        return {compared(native(path)): entry for path, entry in entries.items()}
+        entries = self.placer.state.config_entries
+        return {compared(path): entry for path, entry in entries.items()}
 
     def _entry_here(self, project: int, data: bytes) -> str:
         """With the paths of here, by the rewrites of a move."""

@@ -22,7 +22,7 @@ from ccmove.plan.model import (
     ProjectMove,
     WriteHistory,
 )
-from ccmove.plan.newcomers import Coming, Present, refuse_another, refuse_twin
+from ccmove.plan.newcomers import Coming, refuse_another, refuse_twin
 from ccmove.plan.placing import Placer
 from ccmove.rewrite.pathmap import Move, PathMap
 from ccmove.run.arrived import session_at
@@ -100,8 +100,8 @@ def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]
             continue
         merged[new] = len(own)
         if not request.merge:
-            there = Present.of(holding.directory.path, own)
-            refuse_another(state, _coming(files, project), new, there)
+            coming_here = _coming(files, project)
+            refuse_another(state, coming_here, new, holding.directory.path, own)
     return merged
 
 
