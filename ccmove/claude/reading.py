@@ -259,19 +259,32 @@ def handed_over(
     to wait: else they would pile up in memory.
     """
     waiting: SimpleQueue[bytes | None] = SimpleQueue()
-    blocks = iter(waiting.get, None)
+    errors: list[BaseException] = []
+    # Without `threading`: Ctrl-C between two of its lines can leave a lock held for
+    # ever.
+    at_work = _thread.allocate_lock()
 
-    with meanwhile(lambda: take(blocks)) as is_busy:
-
-        def hand_over(block: bytes) -> None:
-            waiting.put(block)
-            while waiting.qsize() > MOST_WAITING and is_busy():
-                time.sleep(0.0005)
-
+    def take_all() -> None:
         try:
-            yield hand_over
-        finally:
-            waiting.put(None)  # else that thread would never end
+            take(iter(waiting.get, None))
+        except BaseException as error:
+            errors.append(error)
+        at_work.release()
+
+    def hand_over(block: bytes) -> None:
+        waiting.put(block)
+        while waiting.qsize() > MOST_WAITING and at_work.locked():
+            time.sleep(0.0005)
+
+    at_work.acquire()
+    _thread.start_new_thread(take_all, ())
+    try:
+        yield hand_over
+    finally:
+        waiting.put(None)  # else that thread would never end
+    at_work.acquire()
+    if errors:
+        raise errors[0]
 
 
 def reader(file: BinaryIO) -> Read:
@@ -282,29 +295,6 @@ def reader(file: BinaryIO) -> Read:
         return file.read(length)
 
     return read
-
-
-@contextlib.contextmanager
-def meanwhile(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
-    """Work in another thread, and wait for it where the block ends well; is it still at
-    work? Without `threading`, since Ctrl-C between two of its lines can leave a lock
-    held for ever.
-    """
-    at_work, errors = _thread.allocate_lock(), list[BaseException]()
-
-    def do() -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-        at_work.release()
-
-    at_work.acquire()
-    _thread.start_new_thread(do, ())
-    yield at_work.locked
-    at_work.acquire()
-    if errors:
-        raise errors[0]
 
 
 def sha256_of(path: Path) -> str:
