@@ -68,36 +68,26 @@ def with_entry(text: str, path: str, entry: str) -> str:
     """The file with this entry of a project, too; what it has there already wins, as
     in a merge. NotJsonError where there is no room for it.
     """
-    text = _with_projects(text)
-    projects = parse(text).members()[PROJECTS]
-    entries = _with_entry(projects, path, entry)
-    return make.replaced(projects, entries)
-
-
-def _with_projects(text: str) -> str:
-    """A file that has them, if only none."""
     if not text.strip():
         text = "{}"
     root = parse(text)
     if root.kind != "{":
         raise NotJsonError("not an object")
-    projects = root.members().get(PROJECTS)
-    if projects is not None and projects.kind != "{":
+    projects = projects_in(root)
+    if projects is None:
+        only = f"{{{quote(path)}: {entry}}}"
+        added = (PROJECTS, only)
+        longer = make.changed(root, {}, [added])
+        return make.replaced(root, longer)
+    if projects.kind != "{":
         raise NotJsonError(f'its "{PROJECTS}" is not an object')
-    if projects is not None:
-        return text
-    none = (PROJECTS, "{}")
-    longer = make.changed(root, {}, [none])
-    return make.replaced(root, longer)
-
-
-def _with_entry(projects: Node, path: str, entry: str) -> str:
-    entries = projects.members()
-    for name, there in entries.items():
-        if compared(name) == compared(path):
+    key = compared(path)
+    for name, there in projects.members().items():
+        if compared(name) == key:
             both = merged(there.raw, entry)
-            return make.changed(projects, {name: both})
-    return make.changed(projects, {}, [(path, entry)])
+            return make.replaced(there, both)
+    longer = make.changed(projects, {}, [(path, entry)])
+    return make.replaced(projects, longer)
 
 
 def _projects(projects: Node, paths: PathMap) -> str:
