@@ -18,7 +18,7 @@ from functools import cached_property
 from ccmove.rewrite.jsonspan import Node, Pointer, walk
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, join, tail_below
 from ccmove.rewrite.splice import Mapper, Splice, string_splices
-from ccmove.rewrite.windows import in_bash, is_windows
+from ccmove.rewrite.windows import compared, in_bash, is_windows
 
 # Members of a project's entry, of settings, of .mcp.json whose values hold paths.
 HOLDERS = frozenset({
@@ -61,23 +61,20 @@ class _UnclearError(ValueError):
     """Nobody can say whether OLD is meant."""
 
 
-def _is_never_a_path(_: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Occurrences(PathMap):
     """Moves as people write them, that are also found inside longer values."""
 
-    home: str = ""
-    is_path: Callable[[str], bool] = _is_never_a_path  # known, or on disk
+    home: str
+    is_path: Callable[[str], bool]  # known, or on disk
 
     @classmethod
     def of(
         cls, paths: PathMap, home: str, is_path: Callable[[str], bool]
     ) -> Occurrences:
         spelled = paths.as_people_write(home)
-        return cls(spelled.moves, spelled.kept, spelled.alone, home, is_path)
+        rows = spelled.moves, spelled.kept, spelled.alone
+        return cls(*rows, home=home, is_path=is_path)
 
     def inside(self, value: str) -> str | None:
         """The value with every whole occurrence moved; None: it stays."""
@@ -131,7 +128,9 @@ class Occurrences(PathMap):
         longest: str | None = None
         for match in _BOUNDARY.finditer(value, start + 1):
             end = match.start()
-            text = _folded(value[start:end], is_folded)
+            text = value[start:end]
+            if is_folded:  # as `compared`, of what is only the beginning of a path
+                text = text.replace("/", "\\").lower()
             if text in self._table:
                 last = end
                 longest = text
@@ -175,13 +174,13 @@ class Occurrences(PathMap):
         """What each path of ours becomes; None for one that stays."""
         table: dict[str, str | None] = {}
         for old, new in self.moves:
-            table.setdefault(_key(old), new)
+            table.setdefault(compared(old), new)
         staying = set(self.kept)
         for old, new in self.moves:
             if tail_below(new, old):
                 staying.add(new)
         for path in staying:
-            table.setdefault(_key(path), None)
+            table.setdefault(compared(path), None)
         return table
 
     def may_be_in(self, raw: str) -> bool:
@@ -200,7 +199,7 @@ class Occurrences(PathMap):
 
     @cached_property
     def _alone(self) -> frozenset[str]:
-        return frozenset(map(_key, self.alone))
+        return frozenset(map(compared, self.alone))
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -210,15 +209,6 @@ class Occurrences(PathMap):
             for match in _BOUNDARY.finditer(path, 1):
                 beginnings.add(path[: match.start()])
         return frozenset(beginnings)
-
-
-def _key(path: str) -> str:
-    return _folded(path, is_windows(path))
-
-
-def _folded(path: str, is_folded: bool) -> str:
-    """On Windows neither case nor the slash counts."""
-    return path.replace("/", "\\").lower() if is_folded else path
 
 
 def _begins(value: str, start: int) -> bool:

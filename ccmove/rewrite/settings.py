@@ -60,8 +60,6 @@ def _is_folder(at: Pointer, _: Node) -> bool:
 def project_file(text: str, paths: Occurrences, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules and commands."""
     root = parse(text)
-    splices = value_splices(root, paths)
-    for at, node in walk(root):
-        if is_plain(at, node):
-            splices += string_splices([node], paths.map)
-    return apply(text, splices)
+    inside = value_splices(root, paths)
+    plain = [node for at, node in walk(root) if is_plain(at, node)]
+    return apply(text, inside + string_splices(plain, paths.map))

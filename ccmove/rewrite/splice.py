@@ -185,9 +185,6 @@ def with_strings(
     """`text` with every string value in it that the mapper changes;
     the names of members stay.
     """
-    nodes = []
-    for at, node in walk(parse(text)):
-        if may_change(at, node):
-            nodes.append(node)
+    nodes = [node for at, node in walk(parse(text)) if may_change(at, node)]
     splices = string_splices(nodes, mapper)
     return apply(text, splices)
