@@ -19,7 +19,7 @@ from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
-from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
+from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
@@ -357,23 +357,18 @@ def _prompt(line: bytes, start: int) -> Prompt | None:
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
-        members = parse(text).members()
-        project = members.get("project")
-        if project is None or not isinstance(project.value, str):
+        root = parse(text)
+        if root.string("project") is None:
             return None
+        project = root.members()["project"]
         ahead = text[: project.start]
         begin = len(ahead.encode())
         end = begin + len(project.raw.encode())
-        session = _raw_string(members.get("sessionId"))
+        name = root.string("sessionId")
+        session = None if name is None else encoded(name)
     value = line[begin:end]
     digest = _digest(line, begin, end)
     return Prompt(start + begin, value, digest, session)
-
-
-def _raw_string(node: Node | None) -> bytes | None:
-    if node is None or not isinstance(node.value, str):
-        return None
-    return node.raw.encode()
 
 
 def _digest(line: bytes, begin: int, end: int) -> bytes:

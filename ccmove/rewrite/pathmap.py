@@ -101,15 +101,8 @@ class PathMap:
         would be now is another one.
         """
         without_kept = PathMap(self.moves)
-        kept: set[str] = set()
-        for path in self.kept:
-            new_path = without_kept.map(path)
-            if new_path is not None:
-                kept.add(new_path)
-        back: list[Move] = []
-        for old, new in self.moves:
-            if old not in self.alone:
-                back.append((new, old))
+        kept = filter(None, map(without_kept.map, self.kept))
+        back = [(new, old) for old, new in self.moves if old not in self.alone]
         return PathMap(tuple(back), frozenset(kept))
 
     def as_people_write(self, home: str) -> PathMap:
@@ -142,11 +135,7 @@ class PathMap:
         """Each OLD that stands in `text` as a whole path,
         not as a part of another one.
         """
-        named: list[str] = []
-        for old, new in self.moves:
-            if self._is_named(old, new, text):
-                named.append(old)
-        return named
+        return [old for old, new in self.moves if self._is_named(old, new, text)]
 
     def _is_named(self, old: str, new: str, text: str) -> bool:
         """Whether OLD is there, and not only as the beginning of a path that stays."""

@@ -23,7 +23,7 @@ def apply(text: str, splices: Iterable[Splice]) -> str:
     """`text` with every splice made; all else is untouched."""
     pieces = []
     position = 0
-    for node, new in sorted(splices, key=_start_of):
+    for node, new in sorted(splices, key=lambda splice: splice[0].start):
         start = node.start
         assert start >= position, f"splices overlap at character {start}"
         pieces.append(text[position:start])
@@ -31,10 +31,6 @@ def apply(text: str, splices: Iterable[Splice]) -> str:
         position = node.end
     pieces.append(text[position:])
     return "".join(pieces)
-
-
-def _start_of(splice: Splice) -> int:
-    return splice[0].start
 
 
 def replaced(node: Node, new: str) -> str:
