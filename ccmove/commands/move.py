@@ -167,6 +167,7 @@ def _paths_of_data(plan: Plan) -> set[str]:
 
 
 NOBODY = Running()
+STATUSES = {"move": "moved", "undo": "undone", "unpack": "unpacked"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def carry_out(
     results: list[Result] = []  # of the try that was complete, as its backup keeps it
 
     def make_report(outcome: Outcome) -> bytes:
-        results.append(_done(layout, outcome, before))
+        results.append(what_was_done(layout, outcome, before))
         return as_kept(results[-1])
 
     if options.dry_run:
@@ -204,7 +205,7 @@ def carry_out(
         layout, make_plan, make_report, full=options.hash, progress=progress
     )
     if done.identifier is None:
-        return _done(layout, done, before)
+        return what_was_done(layout, done, before)
     result = results[-1]
     unrepaired = tuple(_repair_worktrees(layout, result))
     if unrepaired:
@@ -234,11 +235,11 @@ def _preview(
     )
 
 
-def _done(layout: Layout, outcome: Outcome, before: Before) -> Result:
-    preview = _preview(layout, outcome.plan, before)
+def what_was_done(layout: Layout, outcome: Outcome, before: Before) -> Result:
+    """The result of a run of any kind."""
     return replace(
-        preview,
-        status="undone" if preview.is_undo else "moved",
+        _preview(layout, outcome.plan, before),
+        status=STATUSES[outcome.plan.kind],
         backup=outcome.identifier,
         rolled_back=before.rolled_back or outcome.rolled_back,
     )

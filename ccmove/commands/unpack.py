@@ -11,7 +11,7 @@ from typing import BinaryIO
 from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import running_sessions
-from ccmove.commands.move import as_kept, if_refused
+from ccmove.commands.move import Before, as_kept, if_refused, what_was_done
 from ccmove.commands.options import UnpackOptions
 from ccmove.commands.paths import refuse_odd
 from ccmove.errors import CcmoveError, RefusedError, UsageError
@@ -79,10 +79,9 @@ def unpack(
         )
         refuse_full_disk(layout, reader.header.size, len(reader.header.members))
         if options.dry_run:
-            result = _preview(layout, reader, request, options, progress)
-        else:
-            result = _do(layout, reader, request, progress)
-    return replace(result, rolled_back=rolled_back or result.rolled_back)
+            return _preview(layout, reader, request, options, progress)
+        before = Before(rolled_back=rolled_back)
+        return _do(layout, reader, request, before, progress)
 
 
 def _opened(file: str) -> AbstractContextManager[BinaryIO]:
@@ -124,6 +123,7 @@ def _do(
     layout: Layout,
     reader: Reader,
     request: UnpackRequest,
+    before: Before,
     progress: Progress | None,
 ) -> Result:
     results: list[Result] = []
@@ -140,23 +140,14 @@ def _do(
         return plan
 
     def make_report(outcome: Outcome) -> bytes:
-        results.append(_done(layout, outcome))
+        results.append(what_was_done(layout, outcome, before))
         return as_kept(results[-1])
 
     about = Undertaking(kind="unpack", moves=request.tops)
     outcome = run_arrival(layout, about, take_in, make_plan, make_report, progress)
     if outcome.identifier is None:
-        return replace(_done(layout, outcome), status="nothing")
+        return replace(what_was_done(layout, outcome, before), status="nothing")
     return results[-1]
-
-
-def _done(layout: Layout, outcome: Outcome) -> Result:
-    return replace(
-        preview_of(outcome.plan, layout),
-        status="unpacked",
-        backup=outcome.identifier,
-        rolled_back=outcome.rolled_back,
-    )
 
 
 def _planned(

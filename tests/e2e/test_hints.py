@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,19 @@ def test_whatever_rolls_back_an_interrupted_run_says_so(
     assert done.exit == code
     assert f"Rolled back the interrupted run {identifier}" in done.out + done.err
     assert run_ccmove("recover", state=state).out.startswith("Nothing to roll back")
+
+
+def test_what_was_rolled_back_before_an_unpack_is_in_its_report(
+    state: StateBuilder, config_dir: str
+) -> None:
+    packed = state.project("packed", make_folder=True)
+    archive = state.root / "packed.tar.gz"
+    assert run_ccmove("pack", packed.path, "-o", archive, state=state).exit == 0
+    shutil.rmtree(packed.directory)
+    identifier = interrupted_move(state, "old", "new")
+    done = run_ccmove("unpack", "--json", archive, packed.path, state=state).json()
+    assert (done["status"], identifier in done["rolled_back"]) == ("unpacked", True)
+    assert run_ccmove("show", "--json", state=state).json() == done
 
 
 def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -> None:
