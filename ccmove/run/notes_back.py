@@ -72,13 +72,28 @@ class NotesBack:
             return
         start = ends_of(path, self.past.brought)
         was_brought = start != path and start.is_relative_to(to)
-        if was_brought and self._goes_whole(path):
-            self.placer.bring_again(path, start)
-            return
+        if was_brought:
+            self._bring_others(path, start)
+            if self._goes_whole(path):
+                self.placer.bring_again(path, start)
+                return
         names = self.tree.names(path)
         for name in names:
             below = path / name
             self.bring_back(below, to)
+
+    def _bring_others(self, directory: Path, start: Path) -> None:
+        """What others have brought into it leaves it first."""
+        for name in self.tree.names(directory):
+            below = directory / name
+            original = ends_of(below, self.past.brought)
+            is_of_others = not original.is_relative_to(start)
+            if is_of_others:
+                to = self.past.project_directory(original)
+                self.bring_back(below, to)
+                continue
+            if self.tree.is_directory(below):
+                self._bring_others(below, start)
 
     def _goes_whole(self, directory: Path) -> bool:
         """Whether nothing of it stays, so that one rename does."""
@@ -89,7 +104,8 @@ class NotesBack:
         return True
 
     def _leaves_something(self, note: Path) -> bool:
-        return note in self.staying_lines or self._changed_note(note) is not None
+        lines = self.staying_lines.get(note)
+        return bool(lines) or self._changed_note(note) is not None
 
     # -- where one goes
 

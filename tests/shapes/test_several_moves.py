@@ -196,3 +196,17 @@ def test_a_file_of_moves_may_have_comments_and_empty_lines(
     expected = Expected(bench)
     expected.move(state, old.path, new)
     bench.cycle(expected, "--from-file", moves)
+
+
+def test_two_that_came_to_one_without_notes_each_get_their_own_back(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Found by random merges: the notes of both went back to the first."""
+    for name, note in (("one", "a"), ("two", "b"), ("new", "")):
+        memory = {"plan.md": f"of {name}\n", f"{note}.md": "x\n"} if note else {}
+        state.project(name, memory=memory)
+    new = bench.folder("new")
+    moves = "".join(f"{state.code / name}\t{new}\n" for name in ("one", "two"))
+    with bench.moved("--from-file", "-", input=moves):
+        memory = directory_of(state, new) / "memory"
+        assert len(list(memory.iterdir())) == 4

@@ -15,6 +15,7 @@ from tests.shapes.undoing import Shape, Told, command_in, identities
 from tests.support.life import Life
 from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder
+from tests.support.tree import diff, snapshot
 
 RENAME = Shape(moves=(("old", "new"),), had=("old",), since={"new": "old"})
 MERGE = Shape(
@@ -101,6 +102,12 @@ SHAPES = {
     "two into one that had sessions": Shape(
         moves=(("aa", "nn"), ("bb", "nn")),
         had=("aa", "bb", "nn"),
+        since={"nn": "nn"},
+    ),
+    "two into one that had sessions and no notes": Shape(
+        moves=(("aa", "nn"), ("bb", "nn")),
+        had=("aa", "bb", "nn"),
+        without_notes=("nn",),
         since={"nn": "nn"},
     ),
     "a split": Shape(
@@ -400,24 +407,20 @@ def test_the_command_that_is_named_brings_it_along(state: StateBuilder) -> None:
     story.assert_together(story.begun["new"], "old")
 
 
-@pytest.mark.parametrize("shape", [RENAME, MERGE], ids=["a rename", "a merge"])
+@pytest.mark.parametrize(
+    "shape",
+    [RENAME, MERGE, SHAPES["two into one that had sessions and no notes"]],
+    ids=["a rename", "a merge", "two into one"],
+)
 def test_without_life_after_it_everything_is_as_it_was(
     state: StateBuilder, shape: Shape
 ) -> None:
     story = told(state, shape)
-    before = {
-        path.relative_to(state.home): path.read_bytes()
-        for path in state.home.rglob("*")
-        if path.is_file()
-    }
+    before = snapshot(state.home)
     story.move()
     story.undo()
-    after = {
-        path.relative_to(state.home): path.read_bytes()
-        for path in state.home.rglob("*")
-        if path.is_file() and "ccmove" not in path.relative_to(state.home).parts
-    }
-    assert after == before
+    after = snapshot(state.home)
+    assert diff(before, after, ignore=[".claude/ccmove"]) == []
 
 
 def test_a_tool_follows_the_folder_in_a_swap_with_one_that_had_no_settings(
