@@ -48,17 +48,16 @@ def test_a_history_that_can_be_read_has_no_such_note(
 
 
 SCRIPT = """
-import errno, os, sys, types
+import errno, filelock, os, sys, types
 from ccmove import system
 from ccmove.cli.main import main
-from ccmove.run import locks
 {patch}
 main(sys.argv[1:])
 """
 NO_LOCKS = """
 def fail(fd, blocking):
     raise OSError({number}, os.strerror({number}))
-locks.lock_descriptor = fail
+filelock.lock_descriptor = fail
 """
 ZEROS = """
 zeros = dict.fromkeys(("f_blocks", "f_bavail", "f_frsize", "f_files", "f_favail"), 0)
