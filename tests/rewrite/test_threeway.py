@@ -96,6 +96,11 @@ SINCE: dict[str, tuple[Any, Life, Any, list[str]]] = {
         lambda p: p.update({"/n": {"dirs": ["y", "x", "/n/a"], "args": ["y", "/n/a", "x"]}}),
         {"/o": {"dirs": ["y", "x", "/o/a"], "args": ["y", "/n/a", "x"]}}, ["projects > /o > args"],
     ),
+    "of an object in a list each value goes back by itself": (
+        {"/o": {"l": [{"p": "/o", "n": 1}]}},
+        lambda p: p["/n"]["l"][0].update(n=2),
+        {"/o": {"l": [{"p": "/o", "n": 2}]}}, [],
+    ),
     "an item goes back although it took the place of another": (
         {"/o": {"l": [{"p": "/o"}, {"p": "/o/x"}]}},
         lambda p: p["/n"]["l"].pop(0),

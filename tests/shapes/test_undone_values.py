@@ -119,3 +119,34 @@ def test_aliases_that_stand_elsewhere_by_now_or_are_gone(
         files[0].read_text() == f"/x/projects/fresh\n/x/projects/y\n{old.directory}\n"
     )
     assert files[1].read_text() == "/x/projects/y\n"
+
+
+def test_what_came_since_to_an_entry_that_new_had_follows_the_folder(
+    bench: Bench,
+) -> None:
+    """NEW was only trusted before. OLD had no entry, but a project below it had."""
+    state = bench.state
+    old, new = state.project("old", config=None).path, str(bench.folder("new"))
+    state.project("old/sub")
+    config = state.config()
+    config["projects"][new] = {"allowedTools": ["a"]}
+    state.write_config(config)
+    bench.ok(old, new)
+    config = state.config()
+    config["projects"][new]["allowedTools"].append("since")
+    state.write_config(config)
+    bench.ok("undo")
+    projects = state.config()["projects"]
+    assert projects[old] == {"allowedTools": ["since"]}
+    assert projects[new] == {"allowedTools": ["a"]}
+
+
+def test_what_was_below_a_long_new_path_before_stays_there(bench: Bench) -> None:
+    """Names of more than 200 characters are cut: that of NEW begins none below it."""
+    state = bench.state
+    long = f"{'x' * 100}/{'y' * 100}"
+    old, new = state.project("old").path, str(bench.folder(long))
+    below = state.project(f"{long}/sub", config=None, prompts=0)
+    bench.ok(old, new)
+    bench.ok("undo")
+    assert below.transcripts[0].exists()
