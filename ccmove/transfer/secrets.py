@@ -13,8 +13,13 @@ from ccmove.rewrite.splice import Splice, apply
 
 SERVERS = "mcpServers"
 SECRET = ("env", "headers")  # all values in these
-# The same as arguments, behind the option or in one with it: `-e NAME=value`.
-_ARGUMENT = re.compile(r"(?:-e|--env|-H|--header)[ =][\w-]+(?:=|: *)(.*)", re.DOTALL)
+# The same as arguments: behind an option, in one with it (`-e NAME=value`), or where a
+# program such as env gets them (`NAME=value`).
+OPTIONS = ("-e", "--env", "-H", "--header")
+_NAMED = r"[\w.-]+(?:=|: *)"
+_OPTION = rf"(?:{'|'.join(OPTIONS)})[ =]|-e(?=[A-Z_])|-H(?=[A-Z])"
+_BEHIND_OPTION = re.compile(rf"{_NAMED}(.*)", re.DOTALL)
+_ARGUMENT = re.compile(rf"(?:(?:{_OPTION}){_NAMED}|[A-Z_][A-Z0-9_]*=)(.*)", re.DOTALL)
 # The password of a URL, wherever it stands in a text; for https a name alone may be a
 # token.
 _PASSWORD = re.compile(r"(?<=://)([^\s/?#:@\"']*:)[^\s/?#\"']+@")
@@ -66,11 +71,9 @@ class _Setting:
     @property
     def _secret_argument(self) -> str | None:
         """What of an argument is the value of a variable, or of a header."""
-        for spelled in (f"{self.before} {self.text}", self.text):
-            argument = _ARGUMENT.fullmatch(spelled)
-            if argument is not None:
-                return argument[1]
-        return None
+        pattern = _BEHIND_OPTION if self.before in OPTIONS else _ARGUMENT
+        argument = pattern.fullmatch(self.text)
+        return None if argument is None else argument[1]
 
     @cached_property
     def _without_secret(self) -> str:

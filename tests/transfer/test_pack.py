@@ -27,6 +27,9 @@ SECRETS = {
         "--db", "postgresql://app:pass-in-args@h/db", "https://token-in-args@h/x",
         "-e", "TOKEN=env-in-args", "--header", "X-Key: header-in-args",
         "--header=X-Key:header-in-one", "-e", "console.log(1)",
+        "-eTOKEN=glued-in-args", "-e", "my.token=dotted-in-args", "-HX-Key: glued-header",
+        "A_TOKEN=bare-in-args", "-encoding=utf8", "--env-file=/x", "port=80",
+        "--env=A=first-of-two", "--env=B=second-of-two",
     ],
     "env": {"TOKEN": "value-of-env", "NESTED": ["value-in-list"], "PIN": 80420815},
     "headers": {"Authorization": "value-of-header"},
@@ -35,7 +38,8 @@ SECRETS = {
 SECRET_VALUES = (
     "pass-in-args", "token-in-args", "value-of-env", "value-in-list", "value-of-header",
     "pass-in-url", "env-in-args", "header-in-args", "header-in-one", "80420815",
-    "value-of-2",
+    "value-of-2", "glued-in-args", "dotted-in-args", "glued-header", "bare-in-args",
+    "first-of-two", "second-of-two",
 )  # fmt: skip
 
 
@@ -267,6 +271,8 @@ def test_secrets_of_servers_go_along_only_when_that_is_asked_for(
     assert server["args"] == [
         "--db", "postgresql://app:@h/db", "https://@h/x",
         "-e", "TOKEN=", "--header", "X-Key: ", "--header=X-Key:", "-e", "console.log(1)",
+        "-eTOKEN=", "-e", "my.token=", "-HX-Key: ", "A_TOKEN=", "-encoding=utf8",
+        "--env-file=/x", "port=80", "--env=A=", "--env=B=",
     ]  # fmt: skip
     assert server["env"] == {"TOKEN": "", "NESTED": [""], "PIN": ""}
     assert server["headers"] == {"Authorization": ""}
