@@ -13,7 +13,7 @@ from ccmove.errors import CcmoveError, NothingKnownError
 from ccmove.hints import Hint, ask, to_type
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
-from ccmove.rewrite.pathmap import Move, PathMap
+from ccmove.rewrite.pathmap import Move, fewest
 from ccmove.run.backups import (
     PAST,
     Backup,
@@ -150,26 +150,8 @@ def _unpack_again(moves: list[Move]) -> UnpackOptions:
     if len(moves) == 1:
         [(_, new)] = moves
         return UnpackOptions(arguments=("FILE", new))
-    places = [f"{old}={new}" for old, new in _fewest(moves)]
+    places = [f"{old}={new}" for old, new in fewest(tuple(moves))]
     return UnpackOptions(arguments=("FILE",), map=tuple(places))
-
-
-def _fewest(moves: list[Move]) -> list[Move]:
-    """The same places by the folders that all is in, where that says it, too."""
-    above = list(dict.fromkeys(map(_where_they_part, moves)))
-    paths = PathMap(tuple(above))
-    is_said = all(paths.map(old) == new for old, new in moves)
-    return above if is_said else moves
-
-
-def _where_they_part(move: Move) -> Move:
-    """OLD and NEW without what is the same at their ends."""
-    old, new = move
-    above, _, name = old.rpartition("/")
-    new_above, _, new_name = new.rpartition("/")
-    if name != new_name or not (above and new_above):
-        return move
-    return _where_they_part((above, new_above))
 
 
 def move_again(layout: Layout, manifest: Manifest) -> Hint:

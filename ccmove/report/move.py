@@ -14,8 +14,8 @@ from ccmove.inspect.values import counted
 from ccmove.report.belongings import Belongings
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.json import to_json
-from ccmove.report.result import Change, Result
-from ccmove.rewrite.pathmap import tail_below
+from ccmove.report.result import Change, Moves, Result
+from ccmove.rewrite.pathmap import fewest, tail_below
 from ccmove.text import amounts, plural, sessions_in_words
 from ccmove.text import readable_size as size
 
@@ -75,7 +75,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     yield from _summary(result)
     if printer.verbose:
         yield from _details(result)
-    elif len(result.projects) > max(1, len(result.moves)):
+    elif len(result.projects) > max(1, len(_moves_to_tell(result, most))):
         yield []
         yield from _each_project(result)
     title = "Still to do afterwards" if result.is_planned else "Still to do"
@@ -86,26 +86,42 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
 
 
 def _heading(result: Result, most: int | None) -> Iterator[Line]:
-    """What was done, from where to where."""
+    """What was done, from where to where; of a whole home in one line."""
     if result.status == "nothing":
         return
+    verb, link = _words_of(result)
+    moves = _moves_to_tell(result, most)
+    if moves != result.moves and not result.is_undo:
+        number = len(result.projects)
+        verb += f" {plural(number, 'project')} from"
+    for old, new in moves[:most]:
+        yield [("title", f"{verb}  "), old]
+        yield [("dim", f"{link:>{len(verb)}}  "), ("bold", new)]
+    yield from more(moves, most)
+    yield []
+
+
+def _moves_to_tell(result: Result, most: int | None) -> Moves:
+    """All of them; of a whole home that came the folders that it is in."""
+    is_long = most is not None and len(result.moves) > most
+    return fewest(result.moves) if is_long and result.is_unpack else result.moves
+
+
+def _words_of(result: Result) -> tuple[str, str]:
+    """What was done, and what stands before the other path."""
     is_planned = result.is_planned
-    verb, link = "Would move" if is_planned else "Moved", "to"
+    if result.is_unpack and result.is_undo:
+        return _TAKEN_OUT[is_planned], "unpacked from"
+    verb = "Would move" if is_planned else "Moved"
     if result.is_unpack:
         verb = "Would unpack" if is_planned else "Unpacked"
     if result.is_of_settings:
         verb = "Would rewrite settings" if is_planned else "Rewrote settings"
-    if result.is_unpack and result.is_undo:
-        verb, link = _TAKEN_OUT[is_planned], "unpacked from"
-    elif result.is_undo:
+    if result.is_undo:
         verb += " back"
     if result.is_of_settings:
         verb += " from"
-    for old, new in result.moves[:most]:
-        yield [("title", f"{verb}  "), old]
-        yield [("dim", f"{link:>{len(verb)}}  "), ("bold", new)]
-    yield from more(result.moves, most)
-    yield []
+    return verb, "to"
 
 
 def more(rows: Sized, most: int | None) -> Iterator[Line]:

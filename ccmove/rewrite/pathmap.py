@@ -165,6 +165,24 @@ def with_parents(path: str) -> Iterator[str]:
         end = whole.rfind(separator, 0, end)
 
 
+def fewest(moves: tuple[Move, ...]) -> tuple[Move, ...]:
+    """The same places by the folders that all is in, where that says it, too."""
+    above = tuple(dict.fromkeys(map(_where_they_part, moves)))
+    paths = PathMap(above)
+    is_said = all(paths.map(old) == new for old, new in moves)
+    return above if is_said else moves
+
+
+def _where_they_part(move: Move) -> Move:
+    """OLD and NEW without what is the same at their ends."""
+    old, new = move
+    above, _, name = old.rpartition("/")
+    new_above, _, new_name = new.rpartition("/")
+    if name != new_name or not (above and new_above):
+        return move
+    return _where_they_part((above, new_above))
+
+
 def tail_below(path: str, parent: str) -> str | None:
     """What of `path` follows `parent`: "" when they are the same,
     None when it is not below.

@@ -1162,6 +1162,29 @@ def test_an_undo_counts_what_goes_of_projects_that_share_a_directory(
     assert "removed  -" in run_ccmove("show", state=here).out
 
 
+def test_a_whole_home_has_one_line_and_not_one_for_each_project(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    names = [f"app-{number}" for number in range(12)]
+    for name in names:
+        there.project(name, sessions=1, prompts=0, config=None)
+    file = written(here, "all.tar.gz", packed(there, *names))
+    words = ["unpack", "--map", f"{there.code}={here.code}", file]
+    done = run_ccmove(*words, state=here)
+    first, second, *rest = done.out.splitlines()
+    assert first == f"Unpacked 12 projects from  {there.root}"
+    assert second == f"                       to  {here.root}"
+    assert any(line.startswith(f"  {here.code / names[1]} ") for line in rest), rest
+    undone = run_ccmove("undo", state=here).out.splitlines()
+    assert undone[:3] == [
+        f"  Took out of  {here.root}",
+        f"unpacked from  {there.root}",
+        "",
+    ]
+    every = run_ccmove("show", state=here).out
+    assert all(str(there.code / name) in every for name in names)
+
+
 def test_folders_that_do_not_exist_here_yet_are_told(
     there: StateBuilder, here: StateBuilder
 ) -> None:
