@@ -660,6 +660,15 @@ def somebody_wrote_of_the_commit(start: Start) -> None:
     add_to_transcripts(start, start.old, record)
 
 
+def another_record_names_the_commit(start: Start) -> None:
+    """It looks alike, and is of another kind."""
+    without_notes(start)
+    status = f"Recent commits:\n{git(start.new, 'rev-parse', 'HEAD')[:7]} a subject"
+    note = {"type": "not session_context", "context": {"gitStatus": status}}
+    record = {"type": "attachment", "attachment": note, "cwd": str(start.old)}
+    add_to_transcripts(start, start.old, record)
+
+
 def the_sessions_were_in_another_folder(start: Start) -> None:
     without_notes(start)
     head = git(start.new, "rev-parse", "HEAD")
@@ -704,6 +713,7 @@ def the_folder_around_it_is_a_project_too(start: Start) -> None:
         a_known_clone_of_it_is_alive,
         another_gone_project_had_that_commit,
         somebody_wrote_of_the_commit,
+        another_record_names_the_commit,
         the_sessions_were_in_another_folder,
         the_commit_is_not_the_first,
         its_name_is_cut_too_short,
