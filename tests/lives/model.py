@@ -149,8 +149,12 @@ class Model:
         ]
 
     def is_built_on(self, run: Run) -> bool:
-        """Whether a later run has taken something of what this one brought."""
-        sure = {thing.id for thing in self.things if not thing.is_lost_sight_of}
+        """Whether a later run has taken something of what this one brought.
+
+        A session that left for another project blocks nothing.
+        """
+        here = [thing for thing in self.things if not thing.has_left]
+        sure = {thing.id for thing in here if not thing.is_lost_sight_of}
         brought = run.brought.keys() & sure
         return any(
             other.brought.keys() & brought and not other.was_pruned
