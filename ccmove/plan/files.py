@@ -153,7 +153,7 @@ def _rewritten_index(
         is_at_home = compared(new_path or path) in homes
         if is_at_home or encode(path) != directory:
             return new_path
-        return residents[0] if residents else new_path
+        return residents[0] if residents else None
 
     kinds = {part.kind for part in parts}
     if kinds == {"split"}:

@@ -230,7 +230,10 @@ def test_two_that_share_can_part_in_one_go(bench: Bench, state: StateBuilder) ->
             assert (
                 directory / "memory" / "MEMORY.md"
             ).read_text() == "- one for both\n"
-        assert json.loads(one.index.read_text())["entries"] == []
+        left = json.loads(one.index.read_text())
+        assert left["entries"] == []
+        # Found by random moves: it said that it was of the first one's new path.
+        assert left["originalPath"] == one.path
 
 
 def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(
