@@ -12,7 +12,7 @@ from ccmove.claude.state import MEMORY, get
 from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import Plan, Write
 from ccmove.plan.records import Count
-from ccmove.rewrite.jsonspan import Node, NotJsonError, parse
+from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, value_of
 from ccmove.rewrite.pathmap import at_or_below
 from ccmove.text import as_text
 
@@ -98,10 +98,10 @@ def _sides(plan: Plan, config: Write) -> tuple[Members, Members]:
 
 def _gain(entry: Node, there_already: Node | None) -> Counter[str]:
     """How much more an entry has than one that is there already."""
-    value = entry.value
+    value = value_of(entry.raw)  # its own would be kept, of thousands of entries
     value_there = None
     if there_already is not None:
-        value_there = there_already.value
+        value_there = value_of(there_already.raw)
     gain = Counter(_amounts(value))
     gain.subtract(_amounts(value_there))
     gain["entries"] = int(value != value_there)
