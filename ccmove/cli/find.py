@@ -12,6 +12,7 @@ import click
 from ccmove.cli.boundary import Call
 from ccmove.cli.questions import confirm, prompt
 from ccmove.commands import paths
+from ccmove.commands.move import move, pairs_of
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.hints import ask, to_type
@@ -114,6 +115,10 @@ def _choose(
         folders = [new or first.old]
     if not asked.dry_run:  # which tells it with its plan
         paths.refuse_live(call.find_layout(), folders, asked)
+    if len(best) == 1:  # what would refuse the move refuses before the question
+        call.asked = first.of(asked)
+        preview = replace(call.asked, dry_run=True)
+        move(call.find_layout(), pairs_of(preview), preview)
     return _ask(best, new, screen)
 
 

@@ -16,7 +16,7 @@ from tests.inspect.conftest import (
 from tests.output.terminal import CTRL_C, CTRL_D, Screen, run_on_terminal
 from tests.support.processes import started
 from tests.support.run import Completed
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
 
 
 @pytest.fixture
@@ -93,6 +93,19 @@ def test_a_running_client_is_named_before_any_question(
     screen = asked(renamed, state)
     assert screen.exit == 4
     assert any("Claude Code is running in" in line for line in screen.lines)
+    assert not any("?" in line for line in screen.lines)
+
+
+def test_what_would_refuse_the_move_refuses_before_the_question(
+    state: StateBuilder, renamed: Path
+) -> None:
+    old = state.code / "cafe-menu"
+    (transcript, *_) = (state.projects / encoded_name(str(old))).glob("*.jsonl")
+    state.add_session(renamed, session_id=transcript.stem, text="went on here")
+    with nothing_changes(state):
+        screen = asked(renamed, state, "n\n")
+    assert screen.exit == 4
+    assert any(transcript.stem in line for line in screen.lines)
     assert not any("?" in line for line in screen.lines)
 
 
