@@ -48,9 +48,7 @@ def message_in(folder: str, session: str, config_dir: str | None) -> str | None:
     is_around_home = tail_below(str(layout.home), new) is not None
     if OTHER_NAME in os.environ or is_around_home or not os.path.isdir(new):
         return None
-    if os.path.lexists(
-        layout.run_dir
-    ):  # a run of ours is under way, or was interrupted
+    if os.path.lexists(layout.run_dir):  # a run is under way, or was interrupted
         return None
     state = State(layout)
     if _has_sessions(state, new, session):
