@@ -16,7 +16,7 @@ from typing import BinaryIO
 from ccmove.claude.reading import Fingerprint, names_in, open_regular
 from ccmove.transfer.archive import Member
 from ccmove.transfer.prompts import Prompts
-from ccmove.transfer.roles import Names, Part, is_portable, part_of
+from ccmove.transfer.roles import TRANSCRIPTS, Names, Part, is_portable, part_of
 
 NO_ROLE = "archives have no place for it"
 NOT_A_FILE = "a link, or not a regular file"
@@ -24,7 +24,7 @@ ODD_NAME = "not every system can have this name, beside the others"
 BLOCK = 1 << 16
 LONGEST_MATCH = 200
 LOG = ".jsonl"
-OF_TRANSCRIPTS = ("transcript", "session-folder", "agent")  # roles
+WITH_LOGS = (*TRANSCRIPTS, "session-folder")  # roles
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
 _SLUG = re.compile(rb'"slug":"([0-9A-Za-z][0-9A-Za-z_-]*)"')
 
@@ -102,7 +102,7 @@ class Collection:
         with opened as file:
             seen = Fingerprint.of(os.fstat(file.fileno()))
             size = seen.size
-            only_grows = path.suffix == LOG and part.role in OF_TRANSCRIPTS
+            only_grows = path.suffix == LOG and part.role in WITH_LOGS
             if only_grows:
                 size = end_of_lines(file, size)
             if part.role == "transcript":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ccmove.claude.layout import Layout
 from ccmove.transfer.collect import LeftOut
 from ccmove.transfer.gather import Packing
+from ccmove.transfer.roles import TRANSCRIPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def summary_of(packing: Packing, layout: Layout, path: str | None) -> Packed:
     for member in packing.header.members:
         part = member.part
         numbers[part.project][part.role] += 1
-        if part.role in ("transcript", "agent"):
+        if part.role in TRANSCRIPTS:
             sizes[part.project] += member.size
     projects = []
     for number, project in enumerate(packing.header.projects, 1):

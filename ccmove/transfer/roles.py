@@ -34,6 +34,8 @@ IDS = {
     "plan": "[0-9A-Za-z][0-9A-Za-z_-]*",
     "paste": "[0-9a-f]{8,128}",
 }
+# Of conversations; an agent of an older client has its own.
+TRANSCRIPTS = ("transcript", "agent")
 # Of a session, but outside of its project.
 BESIDE_PROJECTS = ("file-history", "tasks")
 

@@ -33,9 +33,8 @@ from ccmove.transfer.files import Files, came_to
 from ccmove.transfer.incoming import Came, Incoming
 from ccmove.transfer.privilege import in_words
 from ccmove.transfer.request import UnpackRequest
+from ccmove.transfer.roles import TRANSCRIPTS
 from ccmove.transfer.sessions import Fate
-
-TRANSCRIPTS = ("transcript", "agent")  # roles
 
 
 def plan_unpack(
