@@ -15,6 +15,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.retention import DAY, LINE_THAT_KEEPS, days_kept, settings_file
 from ccmove.claude.state import State
+from ccmove.errors import RefusedError
+from ccmove.hints import again
 from ccmove.plan.model import (
     UNPACK,
     LeftAlone,
@@ -25,6 +27,7 @@ from ccmove.plan.model import (
 from ccmove.plan.newcomers import Coming, refuse_another, refuse_twin
 from ccmove.plan.placing import Placer
 from ccmove.rewrite.pathmap import Move, PathMap
+from ccmove.rewrite.windows import compared
 from ccmove.run.arrived import session_at
 from ccmove.text import plural
 from ccmove.transfer.archive import PackedProject
@@ -82,6 +85,7 @@ def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]
     refused.
     """
     request = files.request
+    _refuse_twins(files)
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, PathMap(()), listed)
     coming = _names_of_transcripts(files)
@@ -102,6 +106,26 @@ def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]
             coming_here = _coming(files, project)
             refuse_another(state, coming_here, new, holding.directory.path, own)
     return merged
+
+
+def _refuse_twins(files: Files) -> None:
+    """Two folders that are there, and to which one directory comes: the transcripts in
+    it name the paths of another machine, so each would open the other's.
+    """
+    request = files.request
+    folders: dict[str, str] = {}  # by the names of directories
+    projects = {came.part.project for came in _transcripts(files)}
+    for project in sorted(projects):
+        new = request.new(project)
+        target = request.target(project)
+        if not os.path.isdir(new):
+            continue
+        twin = folders.setdefault(target, new)
+        if compared(twin) != compared(new):
+            what = f"{twin} and {new} are both {target} to Claude Code, which could "
+            what += "not tell them apart"
+            hint = again("rename one of the two, say where it goes with --map, then")
+            raise RefusedError(what, hint)
 
 
 def _names_of_transcripts(files: Files) -> set[str]:

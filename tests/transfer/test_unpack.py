@@ -795,6 +795,28 @@ def test_a_living_twin_at_new_is_refused(
     assert unpack(here, data, new="a.b").exit == 0
 
 
+def test_two_living_twins_of_one_archive_are_refused(
+    there: StateBuilder, here: StateBuilder
+) -> None:
+    there.project("a-b")
+    there.project("other")
+    data = packed(there, "a-b", "other")
+    for name in ("a-b", "a.b"):
+        (here.code / name).mkdir()
+    file = written(here, "all.tar.gz", data)
+    maps = [f"--map={there.code / 'a-b'}={here.code / 'a-b'}"]
+    maps.append(f"--map={there.code / 'other'}={here.code / 'a.b'}")
+    before = without_own(here)
+    for words in ([], ["-n"]):
+        refused = run_ccmove("unpack", *words, file, *maps, state=here)
+        assert refused.exit == 4, refused
+        assert "could not tell them apart" in refused.err
+        assert without_own(here) == before
+    (here.code / "a-b").rmdir()
+    done = run_ccmove("unpack", file, *maps, state=here)
+    assert done.exit == 0, done
+
+
 FULL = """
 import os, sys, types
 from ccmove.cli.main import main
