@@ -13,6 +13,7 @@ from typing import Annotated
 from ccmove.claude.layout import Layout, are_settings
 from ccmove.plan.model import Id, Mkdir, Rename, Undertaking
 from ccmove.plan.records import Count, Hash, Mode, OneOfSeveral, one_of
+from ccmove.plan.tree import moved_by
 
 LARGEST_MANIFEST = 64 << 20
 
@@ -127,12 +128,15 @@ class Manifest(Undertaking):
 
     @property
     def retired(self) -> dict[Path, Path]:
-        """Where things were that the run put into its backup -> where they are."""
-        retired = {}
-        for rename in self.renames:
-            if rename.target.parent.name == "retired":
-                retired[rename.path] = rename.target
-        return retired
+        """Where things were that the run put into its backup -> where they are.
+
+        Something may have come to NEW ahead of another one that made it superfluous.
+        """
+        return {
+            start: end
+            for start, end in moved_by(self.operations).items()
+            if end.parent.name == "retired"
+        }
 
     @property
     def holds_the_only_copy(self) -> bool:

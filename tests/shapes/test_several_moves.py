@@ -210,3 +210,20 @@ def test_two_that_came_to_one_without_notes_each_get_their_own_back(
     with bench.moved("--from-file", "-", input=moves):
         memory = directory_of(state, new) / "memory"
         assert len(list(memory.iterdir())) == 4
+
+
+@pytest.mark.parametrize("order", [("one", "two", "new"), ("new", "one", "two")])
+def test_of_three_that_each_go_on_where_another_ends_each_comes_back(
+    bench: Bench, state: StateBuilder, order: tuple[str, ...]
+) -> None:
+    """Found by random merges: what was in the middle went back to NEW."""
+    session, turn = "11111111-2222-3333-4444-555555555555", '{"type":"user"}\n'
+    for number, name in enumerate(order, 1):
+        project = state.project(name, memory={"plan.md": "line\n" * number})
+        (project.directory / f"{session}.jsonl").write_text(turn * number)
+    new = bench.folder("new")
+    moves = "".join(f"{state.code / name}\t{new}\n" for name in ("one", "two"))
+    with bench.moved("--from-file", "-", input=moves):
+        directory = directory_of(state, new)
+        assert (directory / "memory" / "plan.md").read_text() == "line\n" * 3
+        assert (directory / f"{session}.jsonl").read_text() == turn * 3
