@@ -109,20 +109,22 @@ def _who_is_at_new(state: State, files: Files, ledger: Ledger) -> dict[str, int]
 
 
 def _refuse_twins(files: Files) -> None:
-    """Two folders that are there, and to which one directory comes: the transcripts in
-    it name the paths of another machine, so each would open the other's.
+    """Two folders that are there, and to which one directory comes: transcripts that
+    name the paths of another machine each of the two would open.
     """
     request = files.request
-    folders: dict[str, str] = {}  # by the names of directories
+    folders: dict[str, Move] = {}  # by the names of directories
     projects = {came.part.project for came in _transcripts(files)}
     for project in sorted(projects):
-        new = request.new(project)
-        target = request.target(project)
+        pair = request.pairs[project - 1]
+        _, new = pair
         if not os.path.isdir(new):
             continue
-        twin = folders.setdefault(target, new)
-        if compared(twin) != compared(new):
-            what = f"{twin} and {new} are both {target} to Claude Code, which could "
+        target = request.target(project)
+        twin = folders.setdefault(target, pair)
+        is_backup = pair == (new, new) and twin[0] == twin[1]
+        if compared(twin[1]) != compared(new) and not is_backup:
+            what = f"{twin[1]} and {new} are both {target} to Claude Code, which could "
             what += "not tell them apart"
             hint = again("rename one of the two, say where it goes with --map, then")
             raise RefusedError(what, hint)

@@ -817,6 +817,19 @@ def test_two_living_twins_of_one_archive_are_refused(
     assert done.exit == 0, done
 
 
+def test_living_twins_come_back_where_they_were(here: StateBuilder) -> None:
+    """Their transcripts name their own paths, so Claude Code tells them apart."""
+    one = here.project("a-b", make_folder=True)
+    here.project("a.b", make_folder=True)
+    before = contents(one)
+    archive = here.root / "all.tar"
+    assert run_ccmove("pack", "--all", "-o", archive, state=here).exit == 0
+    shutil.rmtree(one.directory)
+    done = run_ccmove("unpack", archive, state=here)
+    assert done.exit == 0, done
+    assert contents(one) == before
+
+
 FULL = """
 import os, sys, types
 from ccmove.cli.main import main
