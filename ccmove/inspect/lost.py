@@ -472,7 +472,7 @@ class Finder:
                 sign = "the only folder there that Claude Code does not know"
                 yield folder, Basis.SAME_PLACE, sign
             elif folder == self._named:
-                yield folder, Basis.SAME_PLACE, "in the same place"
+                yield folder, Basis.SAME_PLACE, "its folder was in the same place"
 
     def _weigh(self, path: str, candidate: Candidate) -> None:
         """A folder with a life of its own while the project was in use is another one;

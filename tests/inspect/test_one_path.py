@@ -161,7 +161,7 @@ def test_without_another_sign_all_gone_from_the_same_place_is_offered(
     assert done.exit == 4
     for name in ("cafe", "invoices"):
         command = f"ccmove {state.code / name} {state.code / 'zzz'}"
-        assert f"-> possible: in the same place: {command}\n" in done.err
+        assert f"-> possible: its folder was in the same place: {command}\n" in done.err
 
 
 def test_several_are_a_numbered_list(state: StateBuilder) -> None:
