@@ -95,7 +95,7 @@ class Since:
         kept = self.manifest.paths.reversed().kept
         return PathMap(tuple(back), kept | staying)
 
-    @property
+    @cached_property
     def renamed(self) -> PathMap:
         """What became of paths here: an archive's are those of another machine."""
         return PathMap(()) if self.manifest.is_unpack else self.manifest.paths

@@ -20,6 +20,7 @@ All of it goes by `plan.placing`, as in a move: nothing is ever overwritten.
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import Document
@@ -30,6 +31,7 @@ from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
 from ccmove.plan.placing import MEMORY_FILE, Placer, refuse_conflicts
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.indexes_back import IndexesBack
 from ccmove.run.manifest import Wrote
@@ -123,10 +125,14 @@ class Undoing:
         with contextlib.suppress(NotJsonError):
             draft.text = settings_of_since(draft.text, back, self.past.own_config)
 
+    @cached_property
+    def _way_back(self) -> PathMap:
+        return self.manifest.paths.reversed()
+
     def _document_now(self, wrote: Wrote) -> Document | None:
         """What the run wrote; its owner may have renamed the folder back."""
         document = self.state.document(wrote.ends)
-        old = self.manifest.paths.reversed().map(str(wrote.ends))
+        old = self._way_back.map(str(wrote.ends))
         if document is None and old is not None:
             return self.state.document(Path(old))
         return document
