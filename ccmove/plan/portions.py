@@ -139,8 +139,8 @@ def _portion(holding: Holding, paths: list[str], kind: str) -> Portion:
 
 
 def _shares(holding: Holding, paths: list[str]) -> Iterator[Share]:
-    """What is each path's. With one that takes others along goes what is nobody's."""
-    heir = paths[0] if holding.along else None
+    """What is each path's. Of several that go together the first has nobody's."""
+    heir = paths[0] if len(paths) > 1 else None
     items = holding.directory.items
     owners = [holding.owner(item) or heir for item in items]
     for path in paths:

@@ -417,3 +417,15 @@ def test_who_comes_to_the_name_of_one_who_leaves_has_the_index(bench: Bench) -> 
         assert content["originalPath"] == str(path)
         assert [e["projectPath"] for e in content["entries"]] == [str(path)]
     assert bench.run("verify").exit == 0
+
+
+def test_a_memory_that_two_have_moves_with_both_and_comes_back(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Found by random moves: the memory, which is nobody's, stayed at NEW."""
+    for name in ("my-app", "my_app"):
+        state.project(name, sessions=0, prompts=1, memory=MEMORY)
+    new = bench.folder("new")
+    lines = f"{state.code}/my-app\t{new}\n{state.code}/my_app\t{new}\n"
+    with bench.moved("--from-file", "-", input=lines):
+        assert (directory_of(state, new) / "memory" / "MEMORY.md").exists()
