@@ -45,7 +45,7 @@ def test_the_folders_of_a_swap_get_their_names_back_by_what_is_printed(
     two.rename(one)
     (state.code / "x").rename(two)
     for row in undone["to_do"]:
-        subprocess.run(row["command"].split(), check=True)
+        subprocess.run(row["command"], shell=True, check=True)
     assert (one / "one").exists()
     assert (two / "two").exists()
 

@@ -143,6 +143,7 @@ tests/output/test_results.py::test_a_result_reads_as_the_golden_file_has_it[show
     NOT_YET: """
 tests/inspect/test_one_path.py::test_what_of_a_lost_parent_is_not_inside_stays
 tests/shapes/test_shared.py::test_a_gone_twin_comes_along_with_its_prompts_and_settings
+tests/transfer/test_pack.py::test_a_line_of_the_history_that_is_no_prompt_is_left_out_and_named
 """,
     POSIX_DATA: """
 tests/transfer/test_pack.py::test_what_can_not_be_meant_is_said
