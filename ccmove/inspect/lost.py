@@ -404,9 +404,9 @@ class Finder:
         near, gone = nearest_folder(path)
         tail = path.removeprefix(gone)
         is_lost = path in self.lost
-        folders = self._around.folders[:MOST_LOOKED_AT]
-        if is_lost:
-            folders = self._unknown_in(near)
+        folders = self._unknown_in(near)
+        if not is_lost:
+            folders = self._around.folders[:MOST_LOOKED_AT]
         if self._named is not None and self._named not in folders:
             folders.append(self._named)
         for folder in folders:
