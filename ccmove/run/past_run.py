@@ -55,7 +55,7 @@ class PastRun:
 
     @cached_property
     def retired(self) -> dict[Path, Path]:
-        """Where things were that became one with others -> where they are kept."""
+        """Where things were that the run put into its backup -> where they are."""
         return self.manifest.retired
 
     @cached_property
