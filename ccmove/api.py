@@ -20,13 +20,12 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands import move as moving
 from ccmove.commands import pack as packing
 from ccmove.commands import past
-from ccmove.commands import undo as undoing
 from ccmove.commands import unpack as unpacking
 from ccmove.commands.failures import as_ours
 from ccmove.commands.options import (
@@ -39,7 +38,7 @@ from ccmove.commands.options import (
 )
 from ccmove.commands.paths import Pair, resolve_pair, resolve_path
 from ccmove.errors import UsageError
-from ccmove.hints import USUAL_COMMAND
+from ccmove.hints import Asked
 from ccmove.inspect.findings import Examination as Examination
 from ccmove.inspect.findings import examine
 from ccmove.inspect.survey import Survey
@@ -53,6 +52,7 @@ from ccmove.transfer.packed import Packed as Packed
 AnyPath = str | os.PathLike[str]
 # Of another machine (which are paths, too: no type says so of keys), and here.
 Folders = Mapping[Any, AnyPath]
+Kind = TypeVar("Kind", bound=Asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +70,18 @@ class Move:
 
 
 def plan_move(
-    old: AnyPath, new: AnyPath, *, config_dir: AnyPath | None = None, **flags: bool
+    old: AnyPath,
+    new: AnyPath,
+    *,
+    config_dir: AnyPath | None = None,
+    **flags: bool,
 ) -> Move:
     """Look at what a move would change."""
-    check_flags(MoveOptions(), flags)
-    given = _config_dir(config_dir)
-    arguments = (_path("OLD", old), _path("NEW", new))
-    options = MoveOptions(
-        arguments=arguments,
-        config_dir=given,
-        from_file=None,
-        command=USUAL_COMMAND,
-        **flags,
-    )
-    as_preview = replace(options, dry_run=True)
-    with _state(given) as layout:
-        pair = resolve_pair(*arguments)
+    words = _path("OLD", old), _path("NEW", new)
+    with _asked(MoveOptions(), config_dir, flags, *words) as (layout, options):
+        pair = resolve_pair(*words)
         rollback.recover(layout, dry_run=True)
+        as_preview = replace(options, dry_run=True)
         preview = moving.move(layout, [pair], as_preview)
         return Move(layout, pair, options, preview)
 
@@ -111,18 +106,10 @@ def undo(
 
     After a run that was interrupted it rolls that one back, and undoes no other.
     """
-    check_flags(UndoOptions(), flags)
-    given = _config_dir(config_dir)
-    arguments: tuple[str, ...] = ()
-    if identifier is not None:
-        if not isinstance(identifier, str):
-            raise UsageError(f"the ID is not a text: {identifier!r}")
-        arguments = (identifier,)
-    options = UndoOptions(
-        arguments=arguments, config_dir=given, command="undo", **flags
-    )
-    with _state(given) as layout:
-        return undoing.undo(layout, options)
+    if not isinstance(identifier, str | None):
+        raise UsageError(f"the ID is not a text: {identifier!r}")
+    with _asked(UndoOptions(), config_dir, flags, identifier) as (layout, options):
+        return past.undo(layout, options)
 
 
 def pack(
@@ -137,22 +124,11 @@ def pack(
 
     With `all=True` there is no path: it is None then.
     """
-    check_flags(PackOptions(), flags)
-    given = _config_dir(config_dir)
-    arguments: tuple[str, ...] = ()
-    if path is not None:
-        arguments = (_path("PATH", path),)
-    options = PackOptions(
-        command="pack",
-        arguments=arguments,
-        output=_path("FILE", file),
-        session=_identifiers(sessions),
-        config_dir=given,
-        **flags,
-    )
-    packing.check_words(options)
-    with _state(given) as layout:
-        return packing.pack(layout, options, _nobody_looks, _no_pipe)
+    word = _path_if_given("PATH", path)
+    named = PackOptions(output=_path("FILE", file), session=_identifiers(sessions))
+    with _asked(named, config_dir, flags, word) as (layout, options):
+        packing.check_words(options)
+        return packing.pack(layout, options)
 
 
 def unpack(
@@ -164,65 +140,73 @@ def unpack(
     **flags: bool,
 ) -> Result:
     """Unpack an archive; `mapped` says where folders of the other machine are here."""
-    check_flags(UnpackOptions(), flags)
-    given = _config_dir(config_dir)
-    arguments = [_path("FILE", file)]
-    if new is not None:
-        arguments.append(_path("NEW", new))
-    options = UnpackOptions(
-        command="unpack",
-        arguments=tuple(arguments),
-        map=_pairs(mapped or {}),
-        config_dir=given,
-        **flags,
-    )
-    unpacking.check_words(options)
-    with _state(given) as layout:
+    words = _path("FILE", file), _path_if_given("NEW", new)
+    named = UnpackOptions(map=_pairs(mapped or {}))
+    with _asked(named, config_dir, flags, *words) as (layout, options):
+        unpacking.check_words(options)
         rolled_back = rollback.recover(layout, dry_run=options.dry_run)
         return unpacking.unpack(layout, options, rolled_back=rolled_back)
-
-
-def _nobody_looks(_what: str, _done: int, _total: int) -> None:
-    """Where no progress is shown."""
-
-
-def _no_pipe(_pieces: Iterator[bytes]) -> int:
-    raise UsageError("FILE is missing")
 
 
 def where(path: AnyPath, *, config_dir: AnyPath | None = None) -> Whereabouts:
     """Where Claude Code keeps this path, or would: `is_known` says which."""
     text = _path("PATH", path)
-    with _state(_config_dir(config_dir)) as layout:
+    with _state(config_dir) as layout:
         return find_whereabouts(layout, *resolve_path(text))
 
 
 def recover(*, config_dir: AnyPath | None = None, **flags: bool) -> Result:
     """Roll back a run that was interrupted; nothing is wrong when there is none."""
-    check_flags(RecoverOptions(), flags)
-    with _state(_config_dir(config_dir)) as layout:
-        return past.recover_run(layout, None, **flags)
+    with _asked(RecoverOptions(), config_dir, flags) as (layout, options):
+        return past.recover_run(layout, set_aside=options.set_aside)
 
 
 def doctor(*, config_dir: AnyPath | None = None) -> Examination:
     """What is wrong, and the command that fixes each."""
-    with _state(_config_dir(config_dir)) as layout:
+    with _state(config_dir) as layout:
         return examine(Survey(layout))
+
+
+# -- what is asked for
+
+
+@contextlib.contextmanager
+def _asked(
+    options: Kind,
+    config_dir: AnyPath | None,
+    flags: Mapping[str, bool],
+    *words: str | None,
+) -> Iterator[tuple[Layout, Kind]]:
+    """The state that is meant, and these options with what was given; UsageError for
+    what is not one of them.
+    """
+    check_flags(options, flags)
+    given = replace(
+        options,
+        command=options.command,
+        arguments=tuple(word for word in words if word is not None),
+        config_dir=_path_if_given("config_dir", config_dir),
+        **flags,
+    )
+    with _state(config_dir) as layout:
+        yield layout, given
 
 
 def _path(name: str, path: object) -> str:
     """A path as text; UsageError for what the system would not take for one."""
-    text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(text, str) or not _is_name(text):
-        raise UsageError(f"{name} is not a path: {path!r}")
-    return text
+    text: object = path
+    if isinstance(path, os.PathLike):
+        text = os.fspath(path)
+    if text == "":  # it would mean the usual one
+        raise UsageError(f"{name} is empty (an unset variable?)")
+    with contextlib.suppress(UnicodeEncodeError):
+        if isinstance(text, str) and b"\0" not in os.fsencode(text):
+            return text
+    raise UsageError(f"{name} is not a path: {path!r}")
 
 
-def _is_name(text: str) -> bool:
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
+def _path_if_given(name: str, path: AnyPath | None) -> str | None:
+    return None if path is None else _path(name, path)
 
 
 def _identifiers(sessions: object) -> tuple[str, ...]:
@@ -245,20 +229,11 @@ def _pairs(mapped: Folders) -> tuple[str, ...]:
     return tuple(f"{_path('FROM', old)}={_path('TO', new)}" for old, new in pairs)
 
 
-def _config_dir(path: AnyPath | None) -> str | None:
-    if path is None:
-        return None
-    text = _path("config_dir", path)
-    if not text:  # it would mean the usual one
-        raise UsageError("config_dir is empty (an unset variable?)")
-    return text
-
-
 @contextlib.contextmanager
-def _state(config_dir: str | None) -> Iterator[Layout]:
+def _state(config_dir: AnyPath | None) -> Iterator[Layout]:
     """The state that is meant; what goes wrong with it is an error of ours."""
     with _our_errors(None):
-        layout = find_layout(config_dir, os.environ)
+        layout = find_layout(_path_if_given("config_dir", config_dir), os.environ)
     with _our_errors(layout):
         yield layout
 

@@ -11,7 +11,6 @@ from ccmove.cli.completion import backups
 from ccmove.cli.options import flag
 from ccmove.commands import past
 from ccmove.commands.options import PruneOptions, RecoverOptions, UndoOptions
-from ccmove.commands.undo import undo
 from ccmove.hints import Asked
 from ccmove.report.listing import show_backups
 
@@ -31,7 +30,7 @@ def undo_command(call: Call, asked: UndoOptions) -> Answer:
     What was added since is kept. Any unique part of an ID will do. An undo can't be
     undone: move again instead. `ccmove restore` is the same.
     """
-    return call.answer(undo(call.find_layout(), asked, call.progress()))
+    return call.answer(past.undo(call.find_layout(), asked, call.progress()))
 
 
 @options.command("show", Asked, options.CONFIG_DIR, options.JSON)

@@ -11,7 +11,7 @@ from ccmove.errors import (
     UsageError,
     system_error,
 )
-from ccmove.hints import Asked, Hint, again, in_words, to_type
+from ccmove.hints import Asked, again, in_words, to_type
 from ccmove.report.result import Result
 from ccmove.run.journal import was_interrupted
 
@@ -47,22 +47,19 @@ def with_error(
     config_dir: str | None = None,
 ) -> Result:
     """The result of a run that ended with this error, and what to do next."""
-    hints = error.hints or (_usual_hint(error, asked),)
+    usual = error.usual
+    if isinstance(error, UsageError) and asked is not None:
+        usual = to_type("ccmove", asked.command, "--help")
     return replace(
         result,
         status=error.status,
         exit_code=error.exit_code,
         error=error.message,
-        hints=tuple(in_words(hint, asked, config_dir) for hint in hints),
+        hints=tuple(
+            in_words(hint, asked, config_dir) for hint in error.hints or [usual]
+        ),
         details=error.details,
     )
-
-
-def _usual_hint(error: CcmoveError, asked: Asked | None) -> Hint:
-    """What is said of such an error; of a wrong line the help of its command."""
-    if isinstance(error, UsageError) and asked is not None:
-        return to_type("ccmove", asked.command, "--help")
-    return error.usual
 
 
 def _where_to_report() -> str:

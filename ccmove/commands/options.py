@@ -11,16 +11,22 @@ USUAL_SORT = "path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions(Asked):
-    """Of a move and of an undo."""
+class BringingOptions(Asked):
+    """Of whatever brings sessions to a path."""
 
     dry_run: bool = False
     merge: bool = False
-    hash: bool = False
-    allow_live: bool = False
 
     def with_merge(self) -> Self:
         return replace(self, merge=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(BringingOptions):
+    """Of a move and of an undo."""
+
+    hash: bool = False
+    allow_live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,17 +64,12 @@ class MoveOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnpackOptions(Asked):
+class UnpackOptions(BringingOptions):
     """Of unpacking; its arguments are FILE and maybe NEW."""
 
     command: str = "unpack"
-    dry_run: bool = False
     map: tuple[str, ...] = ()  # each FROM=TO
     with_config: bool = False
-    merge: bool = False
-
-    def with_merge(self) -> Self:
-        return replace(self, merge=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,20 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ccmove.claude.layout import Layout, size_of
+from ccmove.claude.layout import Layout
 from ccmove.claude.state import State
+from ccmove.commands.move import reading
 from ccmove.commands.options import PackOptions
-from ccmove.commands.paths import at_or_below, refuse_odd, resolve_path, unknown
+from ccmove.commands.paths import (
+    as_known,
+    at_or_below,
+    refuse_odd,
+    resolve_path,
+    unknown,
+)
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.hints import to_type
+from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import PathMap, is_root
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
@@ -32,27 +40,33 @@ def check_words(options: PackOptions) -> None:
 
 
 def pack(
-    layout: Layout, options: PackOptions, progress: Progress, to_pipe: Write
+    layout: Layout,
+    options: PackOptions,
+    progress: Progress | None = None,
+    to_pipe: Write | None = None,
 ) -> Packed:
     """Look, then write the archive, to a file or to standard output."""
     suffix = TO_A_PIPE
     target = None
     if options.output is not None:
-        target = _file(options.output)
+        refuse_odd("FILE", options.output, USUAL)
+        target = Path(os.path.realpath(options.output))  # the file behind a link
+        if target.is_dir():
+            raise UsageError(f"{target} is a directory", "name a file in it")
         suffix = suffix_of(options.output)
     recover(layout, dry_run=True)  # what is half moved is not packed
-    path, packing = _look(layout, options, progress)
+    path, packing = _look(layout, options, reading(layout, progress))
     packed = summary_of(packing, layout, path)
     if options.dry_run:
         to_apply = with_file(replace(options, dry_run=False))
         return replace(packed, status="planned", apply=to_apply.to_line())
-    tick = partial(progress, "packing")
+    tick = None if progress is None else partial(progress, "packing")
     pieces = archive_of(packing, suffix, tick)
-    if target is None:
-        size = to_pipe(pieces)
-        return replace(packed, size=size)
-    size = write_file(target, pieces)
-    return replace(packed, file=str(target), size=size)
+    if target is not None:
+        size = write_file(target, pieces)
+        return replace(packed, file=str(target), size=size)
+    assert to_pipe is not None  # where no file is named
+    return replace(packed, size=to_pipe(pieces))
 
 
 def with_file(options: PackOptions) -> PackOptions:
@@ -63,48 +77,29 @@ def with_file(options: PackOptions) -> PackOptions:
     return replace(options, output=f"{name}{TO_A_PIPE}")
 
 
-def _file(typed: str) -> Path:
-    """The file behind a link, if it is one."""
-    refuse_odd("FILE", typed, USUAL)
-    target = Path(os.path.realpath(typed))
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory", "name a file in it")
-    return target
-
-
 def _look(
-    layout: Layout, options: PackOptions, progress: Progress
+    layout: Layout, options: PackOptions, tick: Tick
 ) -> tuple[str | None, Packing]:
     """What is to be packed of the path that was typed, real or else as it is typed."""
-    size = size_of(layout.history)
     sessions = frozenset(options.session)
     wanted = Wanted(PathMap(()), sessions, options.with_secrets)
-
-    def tick(done: int) -> None:
-        progress("reading", done, size)
-
     if options.all:
         packing = gather(layout, wanted, tick)
         if packing is None:
             raise NothingKnownError(f"there is no project in {layout.config_dir}")
         return None, packing
     typed = next(iter(options.arguments), ".")
-    spellings = resolve_path(typed)
-    known: set[str] = set()
-    for path in dict.fromkeys(spellings):
-        if is_root(path):
-            raise RefusedError(f"{path} is not a project")
-        paths = _at_or_below(path, only=options.only)
-        of_path = replace(wanted, paths=paths)
-        packing = gather(layout, of_path, tick)
-        if packing is not None:
-            return path, packing
-        known = known or State(layout).known_paths()
-        if sessions and at_or_below(path, known):
-            raise no_session(sessions, paths)
-    raise unknown(layout, options, typed, spellings[0], known)
-
-
-def _at_or_below(path: str, *, only: bool) -> PathMap:
-    alone = frozenset({path} if only else ())
-    return PathMap(((path, path),), alone=alone)
+    real, as_typed = resolve_path(typed)
+    state = State(layout)
+    path = as_known(state, real, as_typed)
+    if is_root(path):
+        raise RefusedError(f"{path} is not a project")
+    alone = frozenset({path} if options.only else ())
+    paths = PathMap(((path, path),), alone=alone)
+    packing = gather(layout, replace(wanted, paths=paths), tick)
+    if packing is not None:
+        return path, packing
+    known = state.known_paths()
+    if sessions and at_or_below(path, known):
+        raise no_session(sessions, paths)
+    raise unknown(layout, options, typed, path, known)

@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ccmove.claude.git import identity
+from ccmove.claude.git import Identity, identity
 from ccmove.claude.gitfiles import superproject
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
-from ccmove.claude.owners import folder_exists, folders_in
+from ccmove.claude.owners import folder_exists, folders_in, gone_first
 from ccmove.claude.state import State
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, UsageError
 from ccmove.hints import Asked, Hint, ask, look_at, to_type
 from ccmove.plan.newcomers import identity_of
-from ccmove.rewrite.pathmap import PathMap, client_spelling, is_root, tail_below
+from ccmove.rewrite.pathmap import Move, PathMap, client_spelling, is_root, tail_below
 from ccmove.rewrite.windows import is_windows, native
 from ccmove.run.backups import all_backups, moves_by_us
 from ccmove.run.journal import was_interrupted
@@ -31,7 +31,6 @@ WHAT_IS_KNOWN = to_type("ccmove", "list", text="all projects")
 MOST_ASKED = 100  # folders that git is asked about
 ALMOST = 0.75  # alike
 MOST_NAMED = 3  # of the nearest paths
-NoMove = NothingKnownError | RefusedError
 
 
 class Pair(NamedTuple):
@@ -43,13 +42,13 @@ class Pair(NamedTuple):
     where: str = ""  # the line of a list that it comes from
 
     @property
-    def real(self) -> tuple[str, str]:
+    def real(self) -> Move:
         return (client_spelling(self.old), client_spelling(self.new))
 
-    @property
-    def typed(self) -> tuple[str, str]:
-        """With OLD as it was typed, in case only that is known."""
-        return (client_spelling(self.typed_old), client_spelling(self.new))
+    def known(self, state: State) -> Move:
+        """With OLD as it was typed, where Claude Code has data for that alone."""
+        old, new = self.real
+        return as_known(state, old, client_spelling(self.typed_old)), new
 
 
 def resolve_pair(old: str, new: str, where: str = "") -> Pair:
@@ -63,6 +62,24 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
         if real_old == real_new:
             real_new = _in_another_case(absolute_new, real_new)
     return Pair(real_old, real_new, absolute, where)
+
+
+def _left_behind(old: str, real: str) -> str:
+    """OLD, of which only a link to the real folder is left: that link, or OLD as typed
+    where the link is a folder above it.
+    """
+    folder, name = os.path.split(old)
+    link = os.path.join(os.path.realpath(folder), name)
+    return old if link == real else link
+
+
+def _in_another_case(new: str, real: str) -> str:
+    """The real folder under the name that was typed, where that is the same name in
+    another case; where case matters, as it is.
+    """
+    if os.path.normcase(new) != os.path.normcase(real):
+        return real
+    return os.path.join(os.path.dirname(real), os.path.basename(new))
 
 
 def resolve_path(path: str) -> tuple[str, str]:
@@ -87,290 +104,248 @@ def _absolute_and_real(path: str) -> tuple[str, str]:
     return os.path.abspath(path), os.path.realpath(path)
 
 
-def _left_behind(old: str, real: str) -> str:
-    """OLD, of which only a link to the real folder is left: that link, or OLD as typed
-    where the link is a folder above it.
-    """
-    folder, name = os.path.split(old)
-    link = os.path.join(os.path.realpath(folder), name)
-    return old if link == real else link
-
-
-def _in_another_case(new: str, real: str) -> str:
-    """The real folder under the name that was typed, where that is the same name in
-    another case; where case matters, as it is.
-    """
-    if os.path.normcase(new) != os.path.normcase(real):
-        return real
-    return os.path.join(os.path.dirname(real), os.path.basename(new))
+# -- may they be moved?
 
 
 def check_pairs(state: State, pairs: list[Pair], options: MoveOptions) -> None:
     """RefusedError for what can't be meant."""
+    [(old, number)] = Counter(pair.real[0] for pair in pairs).most_common(1)
+    if number > 1:
+        raise UsageError(f"{old} would be moved twice", "remove one of the two lines")
     olds = {pair.old for pair in pairs}
     targets = {pair.new for pair in pairs}
-    numbers = Counter(pair.real[0] for pair in pairs)
-    for old, number in numbers.items():
-        if number > 1:
-            raise UsageError(
-                f"{old} would be moved twice", "remove one of the two lines"
-            )
     for pair in pairs:
+        check = Check(state, pair, options)
         try:
-            _check_shape(pair, options)
+            check.shape()
             if options.move_folder:
-                _check_folder(state, pair, olds, options)
+                check.folder(olds)
             elif not options.skip_path_check:
-                _check_existence(state, pair, targets, options)
-                _check_habit(state, pair, options)
+                check.existence(targets)
+                check.habit()
         except RefusedError as error:
-            raise _in_list(pair, error) from None
+            raise check.in_list(error) from None
 
 
-def _in_list(pair: Pair, error: NoMove) -> NoMove:
-    """An error about one pair; in a list it names the line."""
-    if not pair.where:
-        return error
-    message = f"{pair.where}: {error.message}"
-    details = error.details
-    return type(error)(message, "correct that line", *error.hints, details=details)
+class Check:
+    """What is wrong with OLD and NEW, and what may be meant in their place."""
 
+    def __init__(self, state: State, pair: Pair, options: MoveOptions) -> None:
+        self.state = state
+        self.pair = pair
+        self.options = options
+        self.old, self.new, self.typed_old, _ = pair
+        # Where `mv OLD NEW` brings OLD if NEW is a folder.
+        self.inside = os.path.join(self.new, os.path.basename(self.old))
 
-def _with_paths(options: MoveOptions, text: str, *paths: str) -> Hint | None:
-    """The same move of other paths, or of one; those of a list are in its file."""
-    if options.from_file is not None:
+    def in_list(self, error: CcmoveError) -> CcmoveError:
+        """An error about one pair; in a list it names the line."""
+        if not self.pair.where:
+            return error
+        message = f"{self.pair.where}: {error.message}"
+        hints = [Hint("correct that line"), *error.hints]
+        return type(error)(message, *hints, details=error.details)
+
+    def shape(self) -> None:
+        """RefusedError for paths that can't be meant, whatever is on disk."""
+        if self.pair.real[0] == self.pair.real[1]:
+            what = f"OLD and NEW are the same path for Claude Code: {self.new}"
+            raise RefusedError(what, USUAL)
+        for path in (self.old, self.new):
+            if is_root(path):
+                raise RefusedError(f"{path or 'the root'} is not a project", USUAL)
+        if self.options.move_folder and tail_below(self.new, self.old):
+            raise RefusedError(
+                f"{self.new} is inside {self.old}, which can't be moved into itself",
+                "move the folder by hand in two steps, then run ccmove without "
+                "--move-folder",
+            )
+
+    def folder(self, olds: set[str]) -> None:
+        """RefusedError unless the folder can be renamed from OLD to NEW."""
+        old, new, link = self.old, self.new, self.typed_old
+        without_folder = replace(self.options, move_folder=False)
+        # Other links were seen through.
+        if os.path.islink(old) or not os.path.isdir(old):
+            meant, last = None, ask(without_folder, "leave --move-folder out")
+            if not self._has_data(old, link):
+                meant, last = self._swapped(), WHAT_IS_KNOWN
+            raise RefusedError(f"there is no folder {old} to rename", meant, last)
+        if os.path.lexists(new) and new not in olds and not self._is_one_folder():
+            raise RefusedError(
+                f"can't rename {old} to {new}: {new} already exists",
+                self._into_folder(),
+                "choose another name, or move what is there out of the way",
+            )
+        if repository := superproject(old):
+            in_git = ("git", "-C", repository, "mv", old, new)
+            raise RefusedError(
+                f"{old} is a git submodule of {repository}",
+                to_type(*in_git, text="rename it"),
+                ask(without_folder, "then"),
+            )
+        if os.path.islink(link):
+            raise RefusedError(
+                f"{link} is a symbolic link to {old}",
+                to_type("mv", link, new, text="to rename the link alone"),
+                self._ask("to rename the real folder", old, new),
+            )
+
+    def _into_folder(self) -> Hint | None:
+        """The move into NEW, unless that is another project."""
+        new = client_spelling(self.new)
+        is_project = os.path.lexists(f"{self.new}/.git") or new in self._known(new)
+        is_free = os.path.isdir(self.new) and not os.path.lexists(self.inside)
+        if is_project or not is_free:
+            return None
+        return self._ask("to move it into that folder", self.typed_old, self.inside)
+
+    def existence(self, targets: set[str]) -> None:
+        """RefusedError unless OLD is gone and NEW is there."""
+        old, new = self.old, self.new
+        has_new = os.path.isdir(new)
+        if os.path.lexists(new) and not has_new:
+            raise RefusedError(f"{new} is not a folder", look_at(new))
+        if os.path.realpath(new) == old:  # NEW is OLD in another case, on Windows
+            what = f"the folder is still called {old}"
+            raise RefusedError(what, self._with_folder())
+        has_old = os.path.lexists(old)
+        if old in targets:
+            has_old = False  # it is the end of another move
+        elif self._is_one_folder():
+            has_old = False  # it is a link to NEW, or NEW in another case
+        if has_old or not has_new:
+            raise self._not_renamed(has_old, has_new)
+
+    def _not_renamed(self, has_old: bool, has_new: bool) -> RefusedError:
+        """What is wrong with these two paths, and what may be meant; the way around it
+        comes last.
+        """
+        old, new = self.old, self.new
+        has_data = self._has_data(old, self.typed_old)
+        unchecked = replace(self.options, skip_path_check=True)
+        last: Hint | str = ask(unchecked, "if both paths are right all the same")
+        if not has_old:
+            what = f"{new} does not exist"
+            meant = self._meant_new()
+            if has_data and meant is None:
+                meant = self._ask("to find where it is now", old)
+        elif has_new:
+            what = f"{old} still exists"
+            meant = self._ask(f"to find what {new} was before", new)
+        else:
+            what = f"{old} still exists, and {new} does not exist"
+            meant = self._swapped()
+            last = self._with_folder()
+            if tail_below(new, old) is not None:
+                last = "a folder can't be moved into itself: rename it by hand, in two "
+                last += "steps"
+        if not has_data:
+            what += f"; {_no_data(old)}"
+            last = WHAT_IS_KNOWN
+        return RefusedError(what, meant, last)
+
+    def habit(self) -> None:
+        """`mv OLD NEW/` brings OLD into a folder that exists: NEW is not the project.
+
+        It went there if there is a repository, or folders of projects that were in OLD.
+        """
+        new, inside = self.new, self.inside
+        if inside == self.old or not os.path.isdir(inside):
+            return
+        if os.path.lexists(f"{new}/.git"):
+            return
+        if os.path.lexists(f"{inside}/.git"):
+            what = f"{new} is not a repository, but {inside} is: mv probably moved the "
+            what += "project there"
+        else:
+            old, _ = self.pair.real
+            below = at_or_below(old, self._known()) - {old}
+            tails = [path.removeprefix(old) for path in below]
+            if any(os.path.isdir(new + tail) for tail in tails):
+                return
+            if not any(os.path.isdir(inside + tail) for tail in tails):
+                return
+            what = f"the projects of {self.old} are not in {new}, but in {inside}: mv "
+            what += "probably moved them there"
+        unchecked = replace(self.options, skip_path_check=True)
+        really = ask(unchecked, f"if it is really {new}")
+        raise RefusedError(what, self._ask("if so", self.typed_old, inside), really)
+
+    def nothing_known(self) -> CcmoveError:
+        """There is nothing to move: another OLD was meant, or NEW has it already."""
+        old, new = self.pair.real
+        what = _no_data(old)
+        hint: Hint | None = WHAT_IS_KNOWN
+        known = self.state.known_paths()
+        near = nearest_paths(old, known - {new})
+        may_be_meant = bool(near) and not folder_exists(near[0])
+        if new in known and (self.options.move_folder or not may_be_meant):
+            what += f"; it already has data for {new}"
+            near = []
+            if self.options.move_folder:
+                text = "to rename the folder alone"
+                hint = to_type("mv", self.old, self.new, text=text)
+        elif may_be_meant:
+            nearest = near[0]
+            hint = self._ask("did you mean", nearest, self.new)
+        error = NothingKnownError(what, hint, details=_named(near))
+        return self.in_list(error)
+
+    def _meant_new(self) -> Hint | None:
+        """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
+        beside, name = os.path.split(self.new)
+        folders = folders_in(beside)
+        old, _ = self.pair.real
+        ours = Identity()
+        with contextlib.suppress(CcmoveError, OSError):
+            ours = identity_of(self.state, old)
+        for folder in folders[:MOST_ASKED]:
+            if not ours.remotes:
+                break
+            theirs = identity(folder)
+            if ours.remotes & theirs.remotes:
+                text = "did you mean (same repository)"
+                return self._ask(text, self.typed_old, folder)
+        by_name = {os.path.basename(folder): folder for folder in folders}
+        for near in alike(name, by_name, least=ALMOST):
+            return self._ask("did you mean", self.typed_old, by_name[near])
         return None
-    return ask(replace(options, arguments=paths), text)
 
+    def _swapped(self) -> Hint | None:
+        """The move back, where Claude Code has data for NEW."""
+        if not self._has_data(self.new):
+            return None
+        return self._ask("if the two are swapped", self.new, self.old)
 
-def _check_shape(pair: Pair, options: MoveOptions) -> None:
-    """RefusedError for paths that can't be meant, whatever is on disk."""
-    if pair.real[0] == pair.real[1]:
-        raise RefusedError(
-            f"OLD and NEW are the same path for Claude Code: {pair.new}", USUAL
-        )
-    for path in (pair.old, pair.new):
-        if is_root(path):
-            raise RefusedError(f"{path or 'the root'} is not a project", USUAL)
-    if options.move_folder and tail_below(pair.new, pair.old):
-        raise RefusedError(
-            f"{pair.new} is inside {pair.old}, which can't be moved into itself",
-            "move the folder by hand in two steps, then run ccmove without "
-            "--move-folder",
-        )
+    def _with_folder(self) -> Hint:
+        with_folder = replace(self.options, move_folder=True)
+        return ask(with_folder, "to rename the folder too")
 
+    def _ask(self, text: str, *paths: str) -> Hint | None:
+        """The same move of other paths, or of one; those of a list are in its file."""
+        if self.options.from_file is not None:
+            return None
+        return ask(replace(self.options, arguments=paths), text)
 
-def _check_folder(
-    state: State, pair: Pair, olds: set[str], options: MoveOptions
-) -> None:
-    """RefusedError unless the folder can be renamed from OLD to NEW."""
-    without_folder = replace(options, move_folder=False)
-    # Other links were seen through.
-    if os.path.islink(pair.old) or not os.path.isdir(pair.old):
-        hint = ask(without_folder, "leave --move-folder out")
-        swapped = None
-        if not _has_data(state, pair.old, pair.typed_old):
-            hint = WHAT_IS_KNOWN
-            if _has_data(state, pair.new):
-                text = "if the two are swapped"
-                swapped = _with_paths(options, text, pair.new, pair.old)
-        raise RefusedError(f"there is no folder {pair.old} to rename", swapped, hint)
-    if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
-        raise RefusedError(
-            f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
-            _into_folder(state, pair, options),
-            "choose another name, or move what is there out of the way",
-        )
-    if repository := superproject(pair.old):
-        raise RefusedError(
-            f"{pair.old} is a git submodule of {repository}",
-            to_type(
-                "git", "-C", repository, "mv", pair.old, pair.new, text="rename it"
-            ),
-            ask(without_folder, "then"),
-        )
-    if os.path.islink(pair.typed_old):
-        raise RefusedError(
-            f"{pair.typed_old} is a symbolic link to {pair.old}",
-            to_type("mv", pair.typed_old, pair.new, text="to rename the link alone"),
-            _with_paths(options, "to rename the real folder", pair.old, pair.new),
-        )
+    def _has_data(self, *paths: str) -> bool:
+        """Whether Claude Code has some for a path; where that can't be told, it may."""
+        spelled = [client_spelling(path) for path in paths]
+        known = self._known(*spelled)
+        return any(at_or_below(path, known) for path in spelled)
 
+    def _known(self, *in_doubt: str) -> set[str]:
+        """What Claude Code has data for; where that can't be told, these."""
+        try:
+            return self.state.known_paths()
+        except (CcmoveError, OSError):
+            return set(in_doubt)
 
-def _into_folder(state: State, pair: Pair, options: MoveOptions) -> Hint | None:
-    """Not into another project."""
-    inside = _inside_new(pair)
-    if not os.path.isdir(pair.new) or os.path.lexists(inside):
-        return None
-    if os.path.lexists(f"{pair.new}/.git") or _is_known(state, pair.new):
-        return None
-    return _with_paths(options, "to move it into that folder", pair.typed_old, inside)
-
-
-def _check_existence(
-    state: State, pair: Pair, targets: set[str], options: MoveOptions
-) -> None:
-    """RefusedError unless OLD is gone and NEW is there."""
-    old = pair.old
-    has_new = os.path.isdir(pair.new)
-    if os.path.lexists(pair.new) and not has_new:
-        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
-    if os.path.realpath(pair.new) == old:  # NEW is OLD in another case, on Windows
-        what = f"the folder is still called {old}"
-        hint = _with_folder(options)
-        raise RefusedError(what, hint)
-    # OLD may be there as a link to NEW, as NEW in another case, or as the end of
-    # another move.
-    has_old = os.path.lexists(old)
-    if old in targets or _same_folder(pair):
-        has_old = False
-    if has_old or not has_new:
-        raise _not_renamed(state, pair, options, has_old, has_new)
-
-
-def _not_renamed(
-    state: State, pair: Pair, options: MoveOptions, has_old: bool, has_new: bool
-) -> RefusedError:
-    """What is wrong with these two paths, and what may be meant; the way around it
-    comes last.
-    """
-    old, new = pair.old, pair.new
-    what = f"{new} does not exist"
-    hints: list[Hint | str | None]
-    if has_old and has_new:
-        what = f"{old} still exists"
-        hints = [_with_paths(options, f"to find what {new} was before", new)]
-    elif has_old:
-        what = f"{old} still exists, and {new} does not exist"
-        hints = []
-        if _has_data(state, new):
-            hints.append(_with_paths(options, "if the two are swapped", new, old))
-    else:
-        hints = [_meant_new(state, pair, options)]
-    if not _has_data(state, old, pair.typed_old):
-        what += f"; {_no_data(old)}"
-        hints.append(WHAT_IS_KNOWN)
-    elif has_old and not has_new:
-        hints.append(_into_itself(pair) or _with_folder(options))
-    else:
-        if not any(hints):
-            hints = [_with_paths(options, "to find where it is now", old)]
-        unchecked = replace(options, skip_path_check=True)
-        hints.append(ask(unchecked, "if both paths are right all the same"))
-    return RefusedError(what, *hints)
-
-
-def _with_folder(options: MoveOptions) -> Hint:
-    return ask(replace(options, move_folder=True), "to rename the folder too")
-
-
-def _into_itself(pair: Pair) -> str | None:
-    if tail_below(pair.new, pair.old) is None:
-        return None
-    return "a folder can't be moved into itself: rename it by hand, in two steps"
-
-
-def _has_data(state: State, *paths: str) -> bool:
-    """Whether Claude Code has any for a path; where that can't be told, it may have."""
-    known = _known_paths(state, *map(client_spelling, paths))
-    return any(at_or_below(client_spelling(path), known) for path in paths)
-
-
-def _is_known(state: State, path: str) -> bool:
-    """Whether it is a project of Claude Code's; in doubt it is."""
-    spelled = client_spelling(path)
-    return spelled in _known_paths(state, spelled)
-
-
-def _known_paths(state: State, *in_doubt: str) -> set[str]:
-    """What Claude Code has data for; where that can't be told, these."""
-    try:
-        return state.known_paths()
-    except (CcmoveError, OSError):
-        return set(in_doubt)
-
-
-def _meant_new(state: State, pair: Pair, options: MoveOptions) -> Hint | None:
-    """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
-    folders = folders_in(os.path.dirname(pair.new))
-    text = "did you mean (same repository)"
-    folder = _same_repository(state, pair, folders)
-    if folder is None:
-        text = "did you mean"
-        folder = _almost_called(pair.new, folders)
-    if folder is None:
-        return None
-    return _with_paths(options, text, pair.typed_old, folder)
-
-
-def _almost_called(path: str, folders: list[str]) -> str | None:
-    by_name = {os.path.basename(folder): folder for folder in folders}
-    near = alike(os.path.basename(path), by_name, least=ALMOST)
-    return by_name[near[0]] if near else None
-
-
-def _same_repository(state: State, pair: Pair, folders: list[str]) -> str | None:
-    """The first of these folders that has one of OLD's remotes."""
-    old, _ = pair.real
-    try:
-        ours = identity_of(state, old)
-    except (CcmoveError, OSError):
-        return None
-    if not ours.remotes:
-        return None
-    for folder in folders[:MOST_ASKED]:
-        theirs = identity(folder)
-        if ours.remotes & theirs.remotes:
-            return folder
-    return None
-
-
-def _check_habit(state: State, pair: Pair, options: MoveOptions) -> None:
-    """`mv OLD NEW/` brings OLD into a folder that exists:
-    then NEW is not the project.
-    """
-    inside = _inside_new(pair)
-    if inside == pair.old or os.path.lexists(f"{pair.new}/.git"):
-        return
-    what = f"the projects of {pair.old} are not in {pair.new}, but in {inside}: mv "
-    what += "probably moved them there"
-    if os.path.lexists(f"{inside}/.git"):
-        what = f"{pair.new} is not a repository, but {inside} is: mv probably moved "
-        what += "the project there"
-    elif not _holds_what_new_lacks(state, pair, inside):
-        return
-    unchecked = replace(options, skip_path_check=True)
-    raise RefusedError(
-        what,
-        _with_paths(options, "if so", pair.typed_old, inside),
-        ask(unchecked, f"if it is really {pair.new}"),
-    )
-
-
-def _holds_what_new_lacks(state: State, pair: Pair, inside: str) -> bool:
-    """Whether folders of projects that were in OLD are in there, and none in NEW."""
-    if not os.path.isdir(inside):
-        return False
-    old, new = pair.real
-    is_held = False
-    for path in at_or_below(old, _known_paths(state)):
-        tail = path.removeprefix(old)
-        if tail and os.path.isdir(new + tail):
+    def _is_one_folder(self) -> bool:
+        try:
+            return os.path.samefile(self.old, self.new)
+        except OSError:
             return False
-        if tail and os.path.isdir(inside + tail):
-            is_held = True
-    return is_held
-
-
-def _inside_new(pair: Pair) -> str:
-    return os.path.join(pair.new, os.path.basename(pair.old))
-
-
-def _same_folder(pair: Pair) -> bool:
-    try:
-        return os.path.samefile(pair.old, pair.new)
-    except OSError:
-        return False
 
 
 class Running(NamedTuple):
@@ -384,23 +359,24 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> Runn
     """Refuse while a client runs in one of these folders; where that is allowed, say
     it.
     """
-    lines = []
-    may_be_over = True
-    for session in live_sessions(layout, folders):
-        lines.append(_who_runs(session))
-        may_be_over = may_be_over and session.is_elsewhere
+    sessions = live_sessions(layout, folders)
+    lines = [_who_runs(session) for session in sessions]
     if options.allow_live or not lines:
         return Running(tuple(lines))
     itself = replace(options, dry_run=False)
     hints = [ask(itself, "exit it (/exit), then")]
+    may_be_over = all(session.is_elsewhere for session in sessions)
     if may_be_over:
         allowed = replace(options, allow_live=True)
-        hints.append(ask(allowed, "only if it is not running any more"))
-    first, *details = lines
+        hint = ask(allowed, "only if it is not running any more")
+        hints.append(hint)
+    what, *details = lines
+    if options.dry_run:
+        what = f"the {options.command} itself would be refused: {what}"
+    refusal = RefusedError(what, *hints, details=details)
     if not options.dry_run:
-        raise RefusedError(first, *hints, details=details)
-    what = f"the {options.command or 'move'} itself would be refused: {first}"
-    return Running(refusal=RefusedError(what, *hints, details=details))
+        raise refusal
+    return Running(refusal=refusal)
 
 
 def _who_runs(session: LiveSession) -> str:
@@ -416,44 +392,16 @@ def _who_runs(session: LiveSession) -> str:
     )
 
 
-def known_moves(state: State, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
-    """The real paths; for an OLD for which there is no data there,
-    the path as typed.
-    """
-    moves = [pair.real for pair in pairs]
-    if moves != [pair.typed for pair in pairs]:
-        known = state.known_paths()
-        moves = [_known_move(pair, known) for pair in pairs]
-    return tuple(moves)
+# -- what Claude Code has data for
 
 
-def _known_move(pair: Pair, known: set[str]) -> tuple[str, str]:
-    old, _ = pair.real
-    typed_old, _ = pair.typed
-    if at_or_below(old, known) or not at_or_below(typed_old, known):
-        return pair.real
-    return pair.typed
-
-
-def nothing_known(state: State, pair: Pair, options: MoveOptions) -> NoMove:
-    """There is nothing to move: another OLD was meant, or NEW has it already."""
+def as_known(state: State, real: str, typed: str) -> str:
+    """The real path; where Claude Code has data for it only as it was typed, that."""
+    if real == typed:
+        return real
     known = state.known_paths()
-    old, new = pair.real
-    what = _no_data(old)
-    hint: Hint | None = WHAT_IS_KNOWN
-    near = nearest_paths(old, known - {new})
-    if new in known and options.move_folder:
-        what += f"; it already has data for {new}"
-        hint = to_type("mv", pair.old, pair.new, text="to rename the folder alone")
-        near.clear()
-    elif near and not folder_exists(near[0]):
-        nearest = near[0]
-        hint = _with_paths(options, "did you mean", nearest, pair.new)
-    elif new in known:
-        what += f"; it already has data for {new}"
-        near.clear()
-    error = NothingKnownError(what, hint, details=_named(near))
-    return _in_list(pair, error)
+    is_as_typed = not at_or_below(real, known) and at_or_below(typed, known)
+    return typed if is_as_typed else real
 
 
 def find_subject(
@@ -466,19 +414,15 @@ def find_subject(
     """Those of the names that are what was typed, or below it;
     else the nearest paths are named.
     """
-    path = os.path.abspath(typed)
     names = set(names)
+    path = os.path.abspath(typed)
     subjects = names & {typed}
-    for base in (path, os.path.realpath(typed)):
-        subjects |= at_or_below(base, names)
-    if subjects:
-        return subjects
-    for name in names:
-        if os.path.basename(name) == typed:  # the bare name of a folder
-            subjects.add(name)
-    if subjects:
-        return subjects
-    raise unknown(layout, asked, typed, path, paths)
+    subjects |= at_or_below(path, names) | at_or_below(os.path.realpath(typed), names)
+    if not subjects:  # it may be the bare name of a folder
+        subjects = {name for name in names if os.path.basename(name) == typed}
+    if not subjects:
+        raise unknown(layout, asked, typed, path, paths)
+    return subjects
 
 
 def unknown(
@@ -488,29 +432,24 @@ def unknown(
     these.
     """
     what = _no_data(path)
-    moved_to = _moved_to(layout, path)
-    if moved_to is not None:
-        right = asked.with_argument(typed, moved_to)
-        return NothingKnownError(f"{what}; it was moved to {moved_to}", ask(right))
+    place = path
+    with contextlib.suppress(CcmoveError, OSError):
+        for moves in moves_by_us(layout, all_backups(layout)):
+            run = PathMap(tuple(moves))
+            place = run.map(place) or place
+    if place != path and os.path.isdir(place):
+        right = asked.with_argument(typed, place)
+        return NothingKnownError(f"{what}; it was moved to {place}", ask(right))
+    if was_interrupted(layout):
+        text = "a run was interrupted; roll it back"
+        hint = to_type("ccmove", "recover", text=text)
+        return NothingKnownError(what, hint)
     near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
-    if was_interrupted(layout):
-        hint = to_type("ccmove", "recover", text="a run was interrupted; roll it back")
-        near.clear()
     if near:
         right = asked.with_argument(typed, near[0])
         hint = ask(right, "did you mean")
     return NothingKnownError(what, hint, details=_named(near))
-
-
-def _moved_to(layout: Layout, path: str) -> str | None:
-    """Where our own moves brought what was at a path, if there is a folder."""
-    place = path
-    with contextlib.suppress(CcmoveError, OSError):
-        for moves in moves_by_us(layout, all_backups(layout)):
-            place = PathMap(tuple(moves)).map(place) or place
-    is_there = place != path and os.path.isdir(place)
-    return place if is_there else None
 
 
 def at_or_below(base: str, paths: Iterable[str]) -> set[str]:
@@ -523,17 +462,14 @@ def nearest_paths(path: str, known: Iterable[str]) -> list[str]:
     """
     by_name = defaultdict(list)
     for other in sorted(known):
-        name = os.path.basename(other).lower()
-        by_name[name].append(other)
-    wrong_name = os.path.basename(path).lower()
-    gone, there = [], []
-    for name in alike(wrong_name, by_name):
-        for other in by_name[name]:
-            if folder_exists(other) is False:
-                gone.append(other)
-            else:
-                there.append(other)
-    return gone + there
+        name = os.path.basename(other)
+        by_name[name.lower()].append(other)
+    wrong_name = os.path.basename(path)
+    near = []
+    for name in alike(wrong_name.lower(), by_name):
+        paths = by_name[name]
+        near += paths
+    return gone_first(near)
 
 
 def _no_data(path: str) -> str:

@@ -27,7 +27,7 @@ Tick = Callable[[int, int], None]  # bytes so far, and in all
 TRY_AGAIN = again("let Claude Code finish what it does there, then try again")
 
 
-def archive_of(packing: Packing, suffix: str, tick: Tick) -> Iterator[bytes]:
+def archive_of(packing: Packing, suffix: str, tick: Tick | None) -> Iterator[bytes]:
     """The bytes of the archive; CcmoveError when a file is no longer what was seen."""
     with ExitStack() as stack:
         read, now = stack.enter_context(open_history(packing.history))
@@ -49,7 +49,8 @@ def archive_of(packing: Packing, suffix: str, tick: Tick) -> Iterator[bytes]:
             for piece in pieces:
                 yield piece
                 done += len(piece)
-                tick(done, total)
+                if tick is not None:
+                    tick(done, total)
 
         yield from write_archive(packing.header, contents, suffix)
 
