@@ -183,34 +183,32 @@ class Teller:
     rolled_back: str | None = None
     pairs: Moves = ()  # what is moved, as the system spells it
     with_settings: tuple[str, ...] = ()  # the command of this move that rewrites them
-    last: Result = NOTHING  # of what was done
+    last: Result = NOTHING
 
-    def plan(self, plan: Plan, *, is_ahead: bool) -> Result:
-        """With what was known before, and what names an old path."""
+    def preview(self, plan: Plan, ahead: Plan | None = None) -> Result:
+        """What a plan does; `ahead` is it, where that is not done yet."""
         preview = preview_of(plan, self.layout)
-        rows: list[LeftAlone] = []
-        ahead = plan if is_ahead else None
+        named: list[LeftAlone] = []  # where an old path is
         if plan.kind == "move":
+            settings = self.with_settings
             try:
-                rows = mentions(
-                    self.layout, plan, self.pairs, ahead, self.with_settings
-                )
+                named = mentions(self.layout, plan, self.pairs, ahead, settings)
             except (CcmoveError, OSError) as error:  # which is no reason to fail
                 what = "not all was looked through for the old path: "
                 what += describe(error)
                 root = str(self.layout.config_dir)
-                rows = [LeftAlone(root, what, ("ccmove", "doctor"))]
-        mentioned = tuple(leftover(row, self.layout) for row in rows)
+                named = [LeftAlone(root, what, ("ccmove", "doctor"))]
+        mentioned = tuple(leftover(row, self.layout) for row in named)
         return replace(
             preview,
             warnings=self.running.warnings + preview.warnings,
             left_alone=preview.left_alone + mentioned,
         )
 
-    def run(self, outcome: Outcome) -> Result:
-        """The result of a run of any kind."""
+    def result(self, outcome: Outcome) -> Result:
+        """What a run of any kind has done."""
         self.last = replace(
-            self.plan(outcome.plan, is_ahead=False),
+            self.preview(outcome.plan),
             status=STATUSES[outcome.plan.kind],
             backup=outcome.identifier,
             rolled_back=self.rolled_back or outcome.rolled_back,
@@ -219,7 +217,7 @@ class Teller:
 
     def report(self, outcome: Outcome) -> bytes:
         """The same as its backup keeps it."""
-        return _as_kept(self.run(outcome))
+        return _as_kept(self.result(outcome))
 
 
 def carry_out(
@@ -233,13 +231,13 @@ def carry_out(
     if options.dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        preview = teller.plan(plan, is_ahead=True)
+        preview = teller.preview(plan, ahead=plan)
         return previewed(preview, options, teller.running.refusal)
     done = run_plan(
         layout, make_plan, teller.report, full=options.hash, progress=progress
     )
     if done.identifier is None:
-        return teller.run(done)
+        return teller.result(done)
     result = teller.last
     # What git can't repair of the worktrees is still to do.
     projects = [project.new_path for project in result.projects]

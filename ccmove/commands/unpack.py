@@ -127,7 +127,7 @@ def _carry_out(
     about = Undertaking(kind="unpack", moves=request.tops)
     done = run_arrival(layout, about, take_in, make_plan, teller.report, progress)
     if done.identifier is None:
-        return replace(teller.run(done), status="nothing")
+        return replace(teller.result(done), status="nothing")
     return teller.last
 
 

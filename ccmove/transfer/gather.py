@@ -6,9 +6,9 @@ what has a role goes in; the rest is named.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 
 from ccmove.claude.git import identity
@@ -67,34 +67,45 @@ class Wanted:
             return not self.sessions.isdisjoint(share.sessions)
         return bool(share.items)
 
-    def project_of(self, path: str) -> str | None:
-        """The project that a path's prompts go with; those of the root stay."""
+    def project_of(self, path: str, along: Mapping[str, str]) -> str | None:
+        """The project that a path's prompts go with: of a gone path the one that shows
+        its sessions; those of the root stay.
+        """
+        if path in along:
+            return along[path]
         return path if self.covers(path) and can_be_moved(path) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Share:
     """What of one directory is one project's."""
 
     path: str
     holding: Holding
-    items: tuple[Item, ...]
-    # Gone paths whose sessions Claude Code shows there, too:
-    along: tuple[str, ...]
 
     @property
     def directory(self) -> Path:
         return self.holding.directory.path
 
+    @cached_property
+    def along(self) -> tuple[str, ...]:
+        """Gone paths whose sessions Claude Code shows there, too."""
+        is_moving = self.path in self.holding.moving
+        return tuple(self.holding.along) if is_moving else ()
+
     @property
     def paths(self) -> set[str]:
         return {self.path, *self.along}
+
+    @cached_property
+    def items(self) -> list[Item]:
+        return [item for item in self.holding.directory.items if self._has(item)]
 
     @property
     def sessions(self) -> set[str]:
         return {session_of(item.name) for item in self.items if item.is_transcript}
 
-    def has(self, item: Item) -> bool:
+    def _has(self, item: Item) -> bool:
         """Whether an entry of the directory is its own, or everybody's."""
         if item.name in OF_ALL:
             return True
@@ -118,16 +129,19 @@ class Packing:
 def gather(layout: Layout, wanted: Wanted, tick: Tick = None) -> Packing | None:
     """Look at everything that is asked for; None when nothing is known of it."""
     state = State(layout)
-    needles = wanted.paths.needles()
-    search = Search(wanted.project_of, needles, wanted.sessions)
-    _read_history(layout, search, tick)
-    shares = list(_shares(state, wanted, search.found))
-    along = _along(shares)
+    search = _search(layout, wanted, {}, tick)
+    shares = _shares(state, wanted, search.found)
+    along: dict[str, str] = {}  # gone paths, and the project that shows their sessions
+    for share in shares:
+        for path in share.along:
+            along[path] = share.path
     if along:
-        search = _with_those_along(wanted, along)
-        _read_history(layout, search, tick)
+        search = _search(layout, wanted, along, tick)
     if shares or search.found:
-        _refuse_missing(wanted, shares)
+        there = [share.sessions for share in shares]
+        missing = wanted.sessions.difference(*there)
+        if missing:
+            raise no_session(missing, wanted.paths)
     known = _known(state, wanted, search, shares)
     paths = list(filter(can_be_moved, known))
     if not paths:
@@ -151,12 +165,18 @@ def no_session(missing: Iterable[str], paths: PathMap) -> NothingKnownError:
     return NothingKnownError(what, to_type("ccmove", "list", text="all projects"))
 
 
-def _refuse_missing(wanted: Wanted, shares: Iterable[Share]) -> None:
-    """A session that is asked for, and is not there."""
-    there = [share.sessions for share in shares]
-    missing = wanted.sessions.difference(*there)
-    if missing:
-        raise no_session(missing, wanted.paths)
+def _search(
+    layout: Layout, wanted: Wanted, along: Mapping[str, str], tick: Tick
+) -> Search:
+    """The prompts of what is asked for, and of these gone paths."""
+    needles = list(along)
+    needles += wanted.paths.needles()
+    project_of = partial(wanted.project_of, along=along)
+    search = Search(project_of, needles, wanted.sessions)
+    history = open_history(layout.history)
+    with history as (read, seen):
+        search.run(read, seen, tick)
+    return search
 
 
 def _known(
@@ -173,61 +193,31 @@ def _known(
     return sorted(paths)
 
 
-def _along(shares: Iterable[Share]) -> dict[str, str]:
-    """Gone paths, and the project that shows their sessions."""
-    along: dict[str, str] = {}
-    for share in shares:
-        for path in share.along:
-            along[path] = share.path
-    return along
-
-
-def _read_history(layout: Layout, search: Search, tick: Tick) -> None:
-    with open_history(layout.history) as (read, seen):
-        search.run(read, seen, tick)
-
-
-def _with_those_along(wanted: Wanted, along: Mapping[str, str]) -> Search:
-    """The prompts of gone paths go with the project that shows their sessions."""
-
-    def project_of(path: str) -> str | None:
-        return along.get(path) or wanted.project_of(path)
-
-    needles = [*wanted.paths.needles(), *along]
-    return Search(project_of, needles, wanted.sessions)
-
-
-def _shares(state: State, wanted: Wanted, prompts: Iterable[str]) -> Iterator[Share]:
+def _shares(state: State, wanted: Wanted, prompts: Iterable[str]) -> list[Share]:
     """What of each directory is one of these projects', by the table of owners."""
+    shares = []
     for holding in _holdings(state, wanted, prompts):
         for path in filter(wanted.covers, holding.ranked):
-            yield _share(holding, path)
-
-
-def _share(holding: Holding, path: str) -> Share:
-    along: tuple[str, ...] = ()
-    if path in holding.moving:
-        along = tuple(holding.along)
-    share = Share(path, holding, (), along)
-    items = filter(share.has, holding.directory.items)
-    return replace(share, items=tuple(items))
+            share = Share(path, holding)
+            shares.append(share)
+    return shares
 
 
 def _holdings(state: State, wanted: Wanted, prompts: Iterable[str]) -> list[Holding]:
     """The directories in which there may be something of these projects."""
-    owners = _owners(state, wanted, prompts)
+    layout = state.layout
+    backups = all_backups(layout)
+    ledger = ledger_of(layout, backups)
+    claims = listed_in(prompts, state.config_paths)
+    owners = Owners(state, ledger, wanted.paths, claims)
     if not wanted.is_all:
         return owners.concerned()
-    every = state.readable(state.directory_names)
-    names = [directory.name for directory in every]
-    return [owners.of(name) for name in names if not is_of_downloads(name)]
-
-
-def _owners(state: State, wanted: Wanted, prompts: Iterable[str]) -> Owners:
-    backups = all_backups(state.layout)
-    ledger = ledger_of(state.layout, backups)
-    claims = listed_in(prompts, state.config_paths)
-    return Owners(state, ledger, wanted.paths, claims)
+    holdings = []
+    for directory in state.readable(state.directory_names):
+        if not is_of_downloads(directory.name):
+            holding = owners.of(directory.name)
+            holdings.append(holding)
+    return holdings
 
 
 @dataclass
