@@ -211,15 +211,11 @@ def _path_if_given(name: str, path: AnyPath | None) -> str | None:
 
 def _identifiers(sessions: object) -> tuple[str, ...]:
     """The IDs; one text is not a row of letters."""
-    wrong = UsageError(f"sessions is not a list of IDs: {sessions!r}")
-    if isinstance(sessions, str) or not isinstance(sessions, Iterable):
-        raise wrong
-    identifiers: list[str] = []
-    for each in sessions:
-        if not isinstance(each, str):
-            raise wrong
-        identifiers.append(each)
-    return tuple(identifiers)
+    if isinstance(sessions, Iterable) and not isinstance(sessions, str):
+        identifiers = tuple(sessions)
+        if all(isinstance(each, str) for each in identifiers):
+            return identifiers
+    raise UsageError(f"sessions is not a list of IDs: {sessions!r}")
 
 
 def _pairs(mapped: Folders) -> tuple[str, ...]:

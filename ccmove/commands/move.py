@@ -10,19 +10,19 @@ from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.claude.state import State
 from ccmove.commands.failures import with_error
-from ccmove.commands.options import BringingOptions, MoveOptions, RunOptions
+from ccmove.commands.options import BringingOptions, MoveOptions
 from ccmove.commands.paths import (
     Check,
     Pair,
     Running,
     check_pairs,
+    known_moves,
     refuse_live,
     resolve_pair,
 )
 from ccmove.errors import (
     CcmoveError,
     NothingKnownError,
-    RefusedError,
     UsageError,
     describe,
 )
@@ -31,7 +31,7 @@ from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.report.json import to_json, to_text
-from ccmove.report.result import Moves, Result, leftover, preview_of
+from ccmove.report.result import Leftover, Moves, Result, leftover, preview_of
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import PathMap, client_spelling, with_parents
@@ -107,7 +107,7 @@ def move(
     running = refuse_live(layout, folders, options)
     on_disk = tuple((pair.old, pair.new) for pair in pairs)
     request = Request(
-        tuple(pair.known(state) for pair in pairs),
+        known_moves(state, pairs),
         folders=on_disk,
         only=options.only,
         project_files=options.settings,
@@ -123,11 +123,11 @@ def move(
             raise Check(state, pair, options).nothing_known()
         return replace(plan, options=options.to_make_again())
 
-    teller = Teller(layout, running, rolled_back, on_disk)
+    run = Run(layout, options, progress, rolled_back, running, on_disk)
     if options.dry_run:
         at_once = replace(options, dry_run=False, json=False, settings=True)
-        teller.with_settings = ask(at_once).command
-    return carry_out(teller, make_plan, options, progress)
+        run.with_settings = ask(at_once).command
+    return run.carry_out(make_plan, full=options.hash)
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick:
@@ -175,91 +175,99 @@ STATUSES = {"move": "moved", "undo": "undone", "unpack": "unpacked"}
 
 
 @dataclass
-class Teller:
-    """Tells what a run would do, or has done, with what was known before it."""
+class Run:
+    """What was asked, what is known before it is planned, and what it says then."""
 
     layout: Layout
+    options: BringingOptions
+    progress: Progress | None = None
+    rolled_back: str | None = None  # of an interrupted run before
     running: Running = NOBODY
-    rolled_back: str | None = None
     pairs: Moves = ()  # what is moved, as the system spells it
     with_settings: tuple[str, ...] = ()  # the command of this move that rewrites them
     last: Result = NOTHING
 
-    def preview(self, plan: Plan, ahead: Plan | None = None) -> Result:
-        """What a plan does; `ahead` is it, where that is not done yet."""
-        preview = preview_of(plan, self.layout)
-        named: list[LeftAlone] = []  # where an old path is
-        if plan.kind == "move":
-            settings = self.with_settings
-            try:
-                named = mentions(self.layout, plan, self.pairs, ahead, settings)
-            except (CcmoveError, OSError) as error:  # which is no reason to fail
-                what = "not all was looked through for the old path: "
-                what += describe(error)
-                root = str(self.layout.config_dir)
-                named = [LeftAlone(root, what, ("ccmove", "doctor"))]
-        mentioned = tuple(leftover(row, self.layout) for row in named)
-        return replace(
-            preview,
-            warnings=self.running.warnings + preview.warnings,
-            left_alone=preview.left_alone + mentioned,
+    def carry_out(self, make_plan: Callable[[], Plan], *, full: bool = False) -> Result:
+        """Run what is planned, or only look whether it would be refused."""
+        layout = self.layout
+        if self.options.dry_run:
+            plan = make_plan()
+            preflight(layout, plan)
+            return self._preview(plan)
+        done = run_plan(
+            layout, make_plan, self.report, full=full, progress=self.progress
         )
+        if done.identifier is None:
+            return self.result(done)
+        result = self.last
+        unrepaired = list(_repair_worktrees(layout, result))
+        if unrepaired:
+            left_alone = (*result.left_alone, *unrepaired)
+            result = replace(result, left_alone=left_alone)
+            with contextlib.suppress(OSError, CcmoveError):  # the run itself is done
+                replace_report(layout, done.identifier, _as_kept(result))
+        return result
+
+    def _preview(self, plan: Plan) -> Result:
+        """What would be done, with the command for it, and why it would be refused."""
+        preview = self._told(plan, "planned", ahead=plan)
+        if preview.status == "nothing":
+            return preview
+        itself = replace(self.options, dry_run=False)
+        preview = replace(preview, apply=itself.to_line())
+        refusal = self.running.refusal
+        if refusal is not None:
+            preview = with_error(preview, refusal, itself)
+        return preview
+
+    def report(self, outcome: Outcome) -> bytes:
+        """What was done, as its backup keeps it."""
+        return _as_kept(self.result(outcome))
 
     def result(self, outcome: Outcome) -> Result:
         """What a run of any kind has done."""
+        plan = outcome.plan
         self.last = replace(
-            self.preview(outcome.plan),
-            status=STATUSES[outcome.plan.kind],
+            self._told(plan, STATUSES[plan.kind]),
             backup=outcome.identifier,
             rolled_back=self.rolled_back or outcome.rolled_back,
         )
         return self.last
 
-    def report(self, outcome: Outcome) -> bytes:
-        """The same as its backup keeps it."""
-        return _as_kept(self.result(outcome))
+    def _told(self, plan: Plan, status: str, ahead: Plan | None = None) -> Result:
+        """What a plan does; `ahead` is it, where that is not done yet."""
+        if plan.kind == "unpack" and not plan.operations:
+            status = "nothing"
+        told = preview_of(plan, self.layout)
+        mentioned: list[LeftAlone] = []
+        if plan.kind == "move":
+            settings = self.with_settings
+            try:
+                mentioned = mentions(self.layout, plan, self.pairs, ahead, settings)
+            except (CcmoveError, OSError) as error:  # which is no reason to fail
+                what = "not all was looked through for the old path: "
+                what += describe(error)
+                root = str(self.layout.config_dir)
+                mentioned = [LeftAlone(root, what, ("ccmove", "doctor"))]
+        left_alone = [leftover(row, self.layout) for row in mentioned]
+        return replace(
+            told,
+            status=status,
+            warnings=self.running.warnings + told.warnings,
+            left_alone=(*told.left_alone, *left_alone),
+        )
 
 
-def carry_out(
-    teller: Teller,
-    make_plan: Callable[[], Plan],
-    options: RunOptions,
-    progress: Progress | None,
-) -> Result:
-    """Run what is planned, or only look whether it would be refused."""
-    layout = teller.layout
-    if options.dry_run:
-        plan = make_plan()
-        preflight(layout, plan)
-        preview = teller.preview(plan, ahead=plan)
-        return previewed(preview, options, teller.running.refusal)
-    done = run_plan(
-        layout, make_plan, teller.report, full=options.hash, progress=progress
-    )
-    if done.identifier is None:
-        return teller.result(done)
-    result = teller.last
-    # What git can't repair of the worktrees is still to do.
+def _repair_worktrees(layout: Layout, result: Result) -> Iterator[Leftover]:
+    """Let git repair the worktrees of each folder that was renamed; what it can't is
+    still to do.
+    """
+    moves = PathMap(result.folders)
     projects = [project.new_path for project in result.projects]
-    unrepaired = []
-    for hint in git.repair(PathMap(result.folders), projects):
+    for hint in git.repair(moves, projects):
         _, _, repository, *_ = hint.command
         row = LeftAlone(repository, hint.text, hint.command)
-        unrepaired.append(leftover(row, layout))
-    if unrepaired:
-        result = replace(result, left_alone=(*result.left_alone, *unrepaired))
-        with contextlib.suppress(OSError, CcmoveError):  # the run itself is done
-            replace_report(layout, done.identifier, _as_kept(result))
-    return result
-
-
-def previewed(
-    preview: Result, options: BringingOptions, refusal: RefusedError | None
-) -> Result:
-    """A preview with the command that does it, and why that would be refused."""
-    to_apply = replace(options, dry_run=False)
-    preview = replace(preview, apply=to_apply.to_line())
-    return preview if refusal is None else with_error(preview, refusal, to_apply)
+        yield leftover(row, layout)
 
 
 def _as_kept(result: Result) -> bytes:

@@ -91,7 +91,10 @@ def _look(
     typed = next(iter(options.arguments), ".")
     real, as_typed = resolve_path(typed)
     state = State(layout)
-    path = as_known(state, real, as_typed)
+    known: set[str] = set()
+    if as_typed != real:
+        known = state.known_paths()
+    path = as_known(known, real, as_typed)
     if is_root(path):
         raise RefusedError(f"{path} is not a project")
     alone = frozenset({path} if options.only else ())
@@ -99,7 +102,7 @@ def _look(
     packing = gather(layout, replace(wanted, paths=paths), tick)
     if packing is not None:
         return path, packing
-    known = state.known_paths()
+    known = known or state.known_paths()
     if sessions and at_or_below(path, known):
         raise no_session(sessions, paths)
     raise unknown(layout, options, typed, path, known)

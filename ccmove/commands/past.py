@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Ledger
-from ccmove.commands.move import Teller, carry_out, reading
+from ccmove.commands.move import Run, reading
 from ccmove.commands.options import PruneOptions, UndoOptions, UnpackOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import (
@@ -91,8 +91,8 @@ def undo(
         manifest, _ = looks[0]
         folders = [*chain.from_iterable(manifest.moves)]
         running = refuse_live(layout, folders, options)
-        teller = Teller(layout, running, rolled_back)
-        result = carry_out(teller, make_plan, options, progress)
+        run = Run(layout, options, progress, rolled_back, running)
+        result = run.carry_out(make_plan, full=options.hash)
     except CcmoveError as error:
         error.rolled_back = rolled_back
         raise

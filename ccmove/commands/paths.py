@@ -45,11 +45,6 @@ class Pair(NamedTuple):
     def real(self) -> Move:
         return (client_spelling(self.old), client_spelling(self.new))
 
-    def known(self, state: State) -> Move:
-        """With OLD as it was typed, where Claude Code has data for that alone."""
-        old, new = self.real
-        return as_known(state, old, client_spelling(self.typed_old)), new
-
 
 def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
@@ -395,11 +390,22 @@ def _who_runs(session: LiveSession) -> str:
 # -- what Claude Code has data for
 
 
-def as_known(state: State, real: str, typed: str) -> str:
-    """The real path; where Claude Code has data for it only as it was typed, that."""
-    if real == typed:
-        return real
-    known = state.known_paths()
+def known_moves(state: State, pairs: list[Pair]) -> tuple[Move, ...]:
+    """The moves of these pairs, of what Claude Code knows by either spelling of OLD."""
+    known: set[str] = set()
+    moves = []
+    for pair in pairs:
+        old, new = pair.real
+        typed_old = client_spelling(pair.typed_old)
+        if typed_old != old:
+            known = known or state.known_paths()
+        move = as_known(known, old, typed_old), new
+        moves.append(move)
+    return tuple(moves)
+
+
+def as_known(known: set[str], real: str, typed: str) -> str:
+    """The real path; as it was typed where there is data for that alone."""
     is_as_typed = not at_or_below(real, known) and at_or_below(typed, known)
     return typed if is_as_typed else real
 

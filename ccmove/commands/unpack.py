@@ -12,16 +12,16 @@ from typing import BinaryIO
 from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import running_sessions
-from ccmove.commands.move import Teller, previewed
+from ccmove.commands.move import NOBODY, Run
 from ccmove.commands.options import UnpackOptions
-from ccmove.commands.paths import refuse_odd
+from ccmove.commands.paths import Running, refuse_odd
 from ccmove.errors import CcmoveError, RefusedError, UsageError
 from ccmove.hints import again, ask, to_type
 from ccmove.plan.model import Plan, Undertaking
-from ccmove.report.result import Result, preview_of
+from ccmove.report.result import Result
 from ccmove.rewrite.pathmap import Move, PathMap, client_spelling, is_root, tail_below
 from ccmove.run.backups import all_backups, ledger_of
-from ccmove.run.preflight import preflight, refuse_full_disk
+from ccmove.run.preflight import refuse_full_disk
 from ccmove.run.transaction import Progress, run_arrival
 from ccmove.text import plural
 from ccmove.transfer.archive import Header, PackedProject, Reader
@@ -59,20 +59,19 @@ def unpack(
     rolled_back: str | None = None,
 ) -> Result:
     """Unpack an archive in one transaction, or only look what that would do."""
+    run = Run(layout, options, progress, rolled_back)
     file, *_ = options.arguments
     refuse_odd("FILE", file, USUAL)
     with _opened(file) as stream:
         reader = Reader(stream, "standard input" if file == PIPE else file)
+        header = reader.header
         request = UnpackRequest(
-            _pairs(layout, reader.header, options),
+            _pairs(layout, header, options),
             with_config=options.with_config,
             merge=options.merge,
         )
-        refuse_full_disk(layout, reader.header.size, len(reader.header.members))
-        if options.dry_run:
-            return _preview(layout, reader, request, options, progress)
-        teller = Teller(layout, rolled_back=rolled_back)
-        return _carry_out(teller, reader, request, progress)
+        refuse_full_disk(layout, header.size, len(header.members))
+        return _carry_out(run, reader, request)
 
 
 def _opened(file: str) -> AbstractContextManager[BinaryIO]:
@@ -90,61 +89,50 @@ def _opened(file: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer)
 
 
-def _preview(
-    layout: Layout,
-    reader: Reader,
-    request: UnpackRequest,
-    options: UnpackOptions,
-    progress: Progress | None,
-) -> Result:
-    """What would be unpacked; nothing of it is kept."""
-    meets = partial(candidates, layout, request)
-    incoming = look_through(reader, meets, progress)
-    plan, refusal = _planned(layout, incoming, request)
-    preflight(layout, plan)
-    preview = preview_of(plan, layout)
-    if not plan.operations:
-        return replace(preview, status="nothing")
-    return previewed(preview, options, refusal)
-
-
-def _carry_out(
-    teller: Teller, reader: Reader, request: UnpackRequest, progress: Progress | None
-) -> Result:
-    """A run that begins with what comes in."""
-    layout = teller.layout
+def _carry_out(run: Run, reader: Reader, request: UnpackRequest) -> Result:
+    """A run that begins with what comes in; a preview keeps nothing of that."""
+    layout, progress = run.layout, run.progress
     came: list[Incoming] = []
 
     def take_in(directory: Path) -> None:
-        came.append(receive(reader, directory, progress))
+        incoming = receive(reader, directory, progress)
+        came.append(incoming)
 
     def make_plan() -> Plan:
-        plan, refusal = _planned(layout, came[-1], request)
-        if refusal is not None:
-            raise refusal
+        incoming = came[-1]
+        backups = all_backups(layout)
+        ledger = ledger_of(layout, backups)
+        plan, replaced = plan_unpack(layout, incoming, request, ledger)
+        if replaced:
+            run.running = _refuse_running(run, replaced)
         return plan
 
+    if run.options.dry_run:
+        meets = partial(candidates, layout, request)
+        incoming = look_through(reader, meets, progress)
+        came.append(incoming)
+        return run.carry_out(make_plan)
     about = Undertaking(kind="unpack", moves=request.tops)
-    done = run_arrival(layout, about, take_in, make_plan, teller.report, progress)
+    done = run_arrival(layout, about, take_in, make_plan, run.report, progress)
     if done.identifier is None:
-        return replace(teller.result(done), status="nothing")
-    return teller.last
+        return run.result(done)
+    return run.last
 
 
-def _planned(
-    layout: Layout, incoming: Incoming, request: UnpackRequest
-) -> tuple[Plan, RefusedError | None]:
-    """The plan, and who is in its way: a client that would go on writing to a
-    transcript that is not there any more.
+def _refuse_running(run: Run, replaced: set[str | None]) -> Running:
+    """Refuse while a client would go on writing to a transcript that is not there any
+    more.
     """
-    ledger = ledger_of(layout, all_backups(layout))
-    plan, replaced = plan_unpack(layout, incoming, request, ledger)
-    for session in running_sessions(layout) if replaced else ():
-        if session.session in replaced:
-            running = f"session {session.session} is running (pid {session.pid})"
-            what = f"{running}, and a longer transcript would take its place"
-            return plan, RefusedError(what, again("exit it (/exit), then"))
-    return plan, None
+    for session in running_sessions(run.layout):
+        if session.session not in replaced:
+            continue
+        running = f"session {session.session} is running (pid {session.pid})"
+        what = f"{running}, and a longer transcript would take its place"
+        refusal = RefusedError(what, again("exit it (/exit), then"))
+        if not run.options.dry_run:
+            raise refusal
+        return Running(refusal=refusal)
+    return NOBODY
 
 
 # -- where each project goes
