@@ -127,23 +127,23 @@ class Check:
 
     def __init__(self, state: State, pair: Pair, options: MoveOptions) -> None:
         self.state = state
-        self.pair = pair
         self.options = options
-        self.old, self.new, self.typed_old, _ = pair
+        self.old, self.new, self.typed_old, self.where = pair
+        self.spelled_old, self.spelled_new = pair.real
         # Where `mv OLD NEW` brings OLD if NEW is a folder.
         self.inside = os.path.join(self.new, os.path.basename(self.old))
 
     def in_list(self, error: CcmoveError) -> CcmoveError:
         """An error about one pair; in a list it names the line."""
-        if not self.pair.where:
+        if not self.where:
             return error
-        message = f"{self.pair.where}: {error.message}"
+        message = f"{self.where}: {error.message}"
         hints = [Hint("correct that line"), *error.hints]
         return type(error)(message, *hints, details=error.details)
 
     def shape(self) -> None:
         """RefusedError for paths that can't be meant, whatever is on disk."""
-        if self.pair.real[0] == self.pair.real[1]:
+        if self.spelled_old == self.spelled_new:
             what = f"OLD and NEW are the same path for Claude Code: {self.new}"
             raise RefusedError(what, USUAL)
         for path in (self.old, self.new):
@@ -188,10 +188,10 @@ class Check:
 
     def _into_folder(self) -> Hint | None:
         """The move into NEW, unless that is another project."""
-        new = client_spelling(self.new)
-        is_project = os.path.lexists(f"{self.new}/.git") or new in self._known(new)
-        is_free = os.path.isdir(self.new) and not os.path.lexists(self.inside)
-        if is_project or not is_free:
+        if os.path.lexists(f"{self.new}/.git") or os.path.lexists(self.inside):
+            return None
+        is_project = self.spelled_new in self._known(self.spelled_new)
+        if is_project or not os.path.isdir(self.new):
             return None
         return self._ask("to move it into that folder", self.typed_old, self.inside)
 
@@ -254,7 +254,7 @@ class Check:
             what = f"{new} is not a repository, but {inside} is: mv probably moved the "
             what += "project there"
         else:
-            old, _ = self.pair.real
+            old = self.spelled_old
             below = at_or_below(old, self._known()) - {old}
             tails = [path.removeprefix(old) for path in below]
             if any(os.path.isdir(new + tail) for tail in tails):
@@ -269,11 +269,12 @@ class Check:
 
     def nothing_known(self) -> CcmoveError:
         """There is nothing to move: another OLD was meant, or NEW has it already."""
-        old, new = self.pair.real
+        old, new = self.spelled_old, self.spelled_new
         what = _no_data(old)
         hint: Hint | None = WHAT_IS_KNOWN
         known = self.state.known_paths()
-        near = nearest_paths(old, known - {new})
+        others = known - {new}
+        near = nearest_paths(old, others)
         may_be_meant = bool(near) and not folder_exists(near[0])
         if new in known and (self.options.move_folder or not may_be_meant):
             what += f"; it already has data for {new}"
@@ -291,10 +292,9 @@ class Check:
         """The folder beside NEW that is OLD's repository, or has almost NEW's name."""
         beside, name = os.path.split(self.new)
         folders = folders_in(beside)
-        old, _ = self.pair.real
         ours = Identity()
         with contextlib.suppress(CcmoveError, OSError):
-            ours = identity_of(self.state, old)
+            ours = identity_of(self.state, self.spelled_old)
         for folder in folders[:MOST_ASKED]:
             if not ours.remotes:
                 break
@@ -304,7 +304,8 @@ class Check:
                 return self._ask(text, self.typed_old, folder)
         by_name = {os.path.basename(folder): folder for folder in folders}
         for near in alike(name, by_name, least=ALMOST):
-            return self._ask("did you mean", self.typed_old, by_name[near])
+            folder = by_name[near]
+            return self._ask("did you mean", self.typed_old, folder)
         return None
 
     def _swapped(self) -> Hint | None:
