@@ -10,7 +10,7 @@ USUAL_COMMAND = "move"  # needs no name
 NO_OPTIONS = ("command", "arguments", "config_dir")  # typed in a place of their own
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What was asked of one command; it prints itself as the words to type.
 

@@ -10,7 +10,7 @@ from ccmove.hints import Asked, option_named
 USUAL_SORT = "path"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BringingOptions(Asked):
     """Of whatever brings sessions to a path."""
 
@@ -21,7 +21,7 @@ class BringingOptions(Asked):
         return replace(self, merge=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions(BringingOptions):
     """Of a move and of an undo."""
 
@@ -29,14 +29,14 @@ class RunOptions(BringingOptions):
     allow_live: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class UndoOptions(RunOptions):
     """Of an undo; its argument is an ID."""
 
     command: str = "undo"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MoveOptions(RunOptions):
     """Of a move; its arguments are OLD and NEW, unless a file has them."""
 
@@ -63,7 +63,7 @@ class MoveOptions(RunOptions):
         return tuple(harmless.to_argv())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class UnpackOptions(BringingOptions):
     """Of unpacking; its arguments are FILE and maybe NEW."""
 
@@ -72,7 +72,7 @@ class UnpackOptions(BringingOptions):
     with_config: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class HookOptions(Asked):
     """Of the entry of Claude Code's settings that runs the hook."""
 
@@ -81,7 +81,7 @@ class HookOptions(Asked):
     remove: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RecoverOptions(Asked):
     """Of a recovery."""
 
@@ -89,7 +89,7 @@ class RecoverOptions(Asked):
     set_aside: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PruneOptions(Asked):
     """Of pruning; its arguments are IDs."""
 
@@ -99,7 +99,7 @@ class PruneOptions(Asked):
     older_than: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ListOptions(Asked):
     """Of a list; its argument is a path."""
 
@@ -108,7 +108,7 @@ class ListOptions(Asked):
     sort: str = USUAL_SORT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DoctorOptions(Asked):
     """Of doctor; its arguments are subjects."""
 
@@ -119,7 +119,7 @@ class DoctorOptions(Asked):
     search: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PackOptions(Asked):
     """Of packing; its argument is a path."""
 
