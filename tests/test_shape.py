@@ -1,4 +1,4 @@
-"""What the code may ask of a reader: the limits of `scripts/shape`."""
+"""`scripts/shape` sees what asks too much of a reader; `make check` holds us to it."""
 
 import importlib.machinery
 import importlib.util
@@ -20,12 +20,6 @@ def shape() -> ModuleType:
     sys.modules["shape"] = module  # where dataclasses look for it
     loader.exec_module(module)
     return module
-
-
-@pytest.mark.slow
-def test_nothing_is_over_a_limit(shape: ModuleType) -> None:
-    _, complaints = shape.measure_all(shape.ROOT / "ccmove")
-    assert [str(complaint) for complaint in complaints] == []
 
 
 DENSE = """
