@@ -140,8 +140,8 @@ def _rows(
     """A line in as many rows as it needs; a command at the end stays whole, in a row of
     its own.
 
-    Rows after the first begin below what follows its indent, or its label: a first
-    piece that ends with a blank.
+    Rows after the first begin below what follows its indent, or its label: the
+    first pieces, each of which ends with a blank.
     """
     from rich.text import Text
 
@@ -159,8 +159,12 @@ def _rows(
             indent += 2
         yield Text(" " * indent + last, STYLES["command"])
         return
-    _, label = line[0]
-    if label.endswith(" ") and len(label) <= width // 2:
+    label = ""
+    for _, piece in line[:-1]:
+        if not piece.endswith(" "):
+            break
+        label += piece
+    if len(label) <= width // 2:
         rest = plain.removeprefix(label)
         indent = max(indent, len(label) + _indent(rest))
     room = width - indent

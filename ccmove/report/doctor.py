@@ -1,7 +1,7 @@
 """What is said by `ccmove doctor` and `verify`."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -9,8 +9,8 @@ from pathlib import Path
 from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
 from ccmove.report.console import Line, Printer
-from ccmove.report.json import examination_to_json, repair_to_json
-from ccmove.report.listing import retention_lines
+from ccmove.report.json import Json, Record, head, to_json
+from ccmove.report.listing import retention_lines, retention_record
 from ccmove.report.move import result_lines
 from ccmove.report.result import Result
 from ccmove.text import plural
@@ -39,7 +39,38 @@ def show_examination(
 ) -> None:
     """What was found; `fix` is the command that asks about each."""
     lines = _examination_lines(examination, printer, fix)
-    printer.answer(lines, examination_to_json(examination))
+    printer.answer(lines, _examination_record(examination))
+
+
+def _examination_record(examination: Examination) -> Record:
+    survey = examination.survey
+    status = "findings" if examination.findings else "ok"
+    return {
+        **head(status),
+        "config_dir": str(survey.layout.config_dir),
+        "paths": examination.verified or sorted(survey.by_path),
+        "findings": _finding_records(examination.findings),
+        "notes": _finding_records(examination.harmless),
+        "retention": retention_record(survey, survey.projects),
+        "error": None,
+    }
+
+
+def _finding_records(findings: Iterable[Finding]) -> list[Json]:
+    records: list[Json] = []
+    for finding in findings:
+        candidates = [
+            {**asdict(candidate), "confidence": candidate.confidence}
+            for candidate in finding.candidates
+        ]
+        record = {
+            **asdict(finding),
+            "means": finding.means,
+            "unambiguous": finding.sure is not None,
+            "candidates": candidates,
+        }
+        records.append(record)
+    return records
 
 
 def _examination_lines(
@@ -130,14 +161,21 @@ def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:
-    record = repair_to_json(
-        str(repair.config_dir),
-        repair.result,
-        repair.recovered,
-        repair.left,
-        repair.notes,
-    )
-    printer.answer(_repair_lines(repair, printer), record)
+    printer.answer(_repair_lines(repair, printer), _repair_record(repair))
+
+
+def _repair_record(repair: Repair) -> Record:
+    result = repair.result or Result("nothing")
+    return {
+        **head(result.status),
+        "config_dir": str(repair.config_dir),
+        "backup": result.backup,
+        "recovered": repair.recovered,
+        "left": _finding_records(repair.left),
+        "result": to_json(result) if repair.result else None,
+        "warnings": repair.notes,
+        "error": None,
+    }
 
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:

@@ -1,37 +1,28 @@
-"""The JSON objects of `--json`, and the one reader of those that backups keep.
+"""The JSON object of a run, as `--json` prints it and a backup keeps it, and back.
 
-docs/ccmove.schema.json publishes them: within one version members are only added.
+docs/ccmove.schema.json publishes all objects: within one version members are only
+added.
 """
 
-from __future__ import annotations
-
 import json
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TypeAlias
 
-from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
 from ccmove.claude.state import get
-from ccmove.plan.records import Count, one_of, read
-from ccmove.report.belongings import Belongings
+from ccmove.plan.records import read, write
 from ccmove.report.result import (
-    Backups,
     Change,
-    ChangedHistory,
     Leftover,
     MovedProject,
     Moves,
     Result,
+    Told,
 )
-
-if TYPE_CHECKING:  # a move needs none of these
-    from ccmove.inspect.findings import Examination, Finding
-    from ccmove.inspect.survey import Project, Survey
-    from ccmove.inspect.where import Whereabouts
 
 SCHEMA = 1
 HISTORY = "history"  # the form in its row among the changes
+OF_RUNS = ("moved", "undone", "unpacked")  # the statuses that are kept
 # Of fields that have another name in JSON:
 KEYS = {
     "path": "from",
@@ -41,7 +32,6 @@ KEYS = {
     "form": "place",
 }
 FIELDS = {key: field for field, key in KEYS.items()}
-NS = 1_000_000_000
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
 Record: TypeAlias = "Mapping[str, Json]"
 
@@ -49,6 +39,11 @@ Record: TypeAlias = "Mapping[str, Json]"
 def to_text(record: Record) -> str:
     """As it is printed, and kept."""
     return json.dumps(record, indent=2) + "\n"
+
+
+def head(status: str) -> Record:
+    """How each object begins."""
+    return {"schema": SCHEMA, "status": status}
 
 
 def pairs(moves: Moves) -> list[Json]:
@@ -59,8 +54,7 @@ def to_json(result: Result) -> Record:
     """The object of a move, an undo or a recovery."""
     old, new = result.moves[0] if result.moves else (None, None)
     return {
-        "schema": SCHEMA,
-        "status": result.status,
+        **head(result.status),
         "old": old,
         "new": new,
         "moves": pairs(result.moves),
@@ -78,11 +72,11 @@ def to_json(result: Result) -> Record:
         "remembering": result.remembering,
         "reasons": result.reasons,
         "rolled_back": result.rolled_back,
-        **_failure(result),
+        **failure(result),
     }
 
 
-def _failure(result: Result) -> Record:
+def failure(result: Result) -> Record:
     """What went wrong, if something did, and what to do next."""
     hints = [": ".join(filter(None, hint)) for hint in result.hints]
     return {
@@ -92,7 +86,7 @@ def _failure(result: Result) -> Record:
     }
 
 
-def _row(row: MovedProject | Leftover | Change | ChangedHistory) -> Record:
+def _row(row: MovedProject | Leftover | Change) -> Record:
     return {KEYS.get(name, name): value for name, value in asdict(row).items()}
 
 
@@ -113,11 +107,10 @@ def _changes(result: Result) -> list[Json]:
     with its count and the paths.
     """
     rows: list[Json] = [_row(change) for change in result.changes]
-    history = result.history
-    if history is not None:
-        first = history.paths[0]
+    if result.history is not None:
+        first = result.history.paths[0]
         row = {
-            **asdict(history),
+            **asdict(result.history),
             "place": HISTORY,
             "pointer": "/project",
             "before": first.before,
@@ -135,170 +128,6 @@ def _to_do(result: Result) -> list[Json]:
     return rows
 
 
-def listing_to_json(survey: Survey, projects: Sequence[Project]) -> Record:
-    """The object of `ccmove list`."""
-    problems = survey.problems.items()
-    return {
-        "schema": SCHEMA,
-        "status": "ok",
-        "config_dir": str(survey.layout.config_dir),
-        "projects": [_listed(project) for project in projects],
-        "retention": _retention(survey, projects),
-        "warnings": [f"{file}: {what}" for file, what in problems],
-        "error": None,
-    }
-
-
-def _retention(survey: Survey, projects: Iterable[Project]) -> Record:
-    """For how long sessions are kept, and what will be deleted within a week."""
-    return {
-        "days": survey.days_kept,
-        "deleted_soon": sum(project.deleted_soon for project in projects),
-        "file": str(settings_file(survey.layout)),
-        "line": LINE_THAT_KEEPS,
-    }
-
-
-def _listed(project: Project) -> Record:
-    row = asdict(project)
-    del row["last_session"]
-    row["first_used"] = date(project.first_used)
-    row["last_used"] = date(project.last_used)
-    return row
-
-
-def where_to_json(whereabouts: Whereabouts, result: Result) -> Record:
-    """The object of `ccmove where`."""
-    memory = whereabouts.memory
-    return {
-        "schema": SCHEMA,
-        "status": result.status,
-        "path": whereabouts.path,
-        "directory": str(whereabouts.directory),
-        "exists": whereabouts.exists,
-        "sessions": whereabouts.sessions,
-        "bytes": whereabouts.bytes,
-        "memory": str(memory) if memory else None,
-        "config_key": whereabouts.config_key,
-        "trusted": whereabouts.trusted,
-        "former_paths": whereabouts.former_paths,
-        "warnings": whereabouts.problems,
-        **_failure(result),
-    }
-
-
-def date(moment: int | None) -> str | None:
-    """A moment in nanoseconds as people and JSON read it."""
-    if not moment:
-        return None
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
-
-
-def backups_to_json(backups: Backups) -> Record:
-    """The object of `ccmove backups` and `prune`."""
-    status = "pruned"
-    if backups.why is None:
-        status = "ok"
-    elif backups.dry_run:
-        status = "planned"
-    kept = backups.rows
-    if not backups.dry_run:
-        kept = tuple(row for row in backups.rows if row not in backups.removed)
-    return {
-        "schema": SCHEMA,
-        "status": status,
-        "backups": [{**asdict(row), "moves": pairs(row.moves)} for row in kept],
-        "removed": [row.id for row in backups.removed],
-        "why": backups.why,
-        "rolled_back": backups.rolled_back,
-        "error": None,
-    }
-
-
-def examination_to_json(examination: Examination) -> Record:
-    """The object of `ccmove doctor` and `verify`."""
-    survey = examination.survey
-    return {
-        "schema": SCHEMA,
-        "status": "findings" if examination.findings else "ok",
-        "config_dir": str(survey.layout.config_dir),
-        "paths": examination.verified or sorted(survey.by_path),
-        "findings": [_finding(finding) for finding in examination.findings],
-        "notes": [_finding(finding) for finding in examination.harmless],
-        "retention": _retention(survey, survey.projects),
-        "error": None,
-    }
-
-
-def _finding(finding: Finding) -> Record:
-    candidates = []
-    for candidate in finding.candidates:
-        row = {**asdict(candidate), "confidence": candidate.confidence}
-        candidates.append(row)
-    return {
-        **asdict(finding),
-        "means": finding.means,
-        "unambiguous": finding.sure is not None,
-        "candidates": candidates,
-    }
-
-
-def repair_to_json(
-    config_dir: str,
-    result: Result | None,
-    recovered: str | None,
-    left: Iterable[Finding],
-    notes: Sequence[str],
-) -> Record:
-    """The object of `ccmove doctor --fix`."""
-    done: Record = to_json(result) if result else {}
-    return {
-        "schema": SCHEMA,
-        "status": done.get("status", "nothing"),
-        "config_dir": config_dir,
-        "backup": done.get("backup"),
-        "recovered": recovered,
-        "left": [_finding(finding) for finding in left],
-        "result": done or None,
-        "warnings": notes,
-        "error": None,
-    }
-
-
-# -- what a backup keeps
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Merged:
-    path: str
-    sessions: Count
-
-
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """What is read of a report; the rest, such as the counts, follows from it."""
-
-    status: Annotated[str, one_of("moved", "undone", "unpacked")]
-    config_dir: str
-    backup: str
-    moves: tuple[_Pair, ...]
-    folders: tuple[_Pair, ...]
-    projects: tuple[MovedProject, ...]
-    merged: tuple[_Merged, ...]
-    belongings: Belongings
-    left_alone: tuple[Leftover, ...]
-    warnings: tuple[str, ...]
-    remembering: Count
-    reasons: tuple[str, ...]
-    rolled_back: str | None
-
-
 def from_text(text: str | bytes, backup: str) -> Result:
     """What the run with this backup said; ValueError when that is not it."""
     try:
@@ -308,46 +137,44 @@ def from_text(text: str | bytes, backup: str) -> Result:
     version = get(record, "schema")
     if type(version) is not int or version != SCHEMA:
         raise ValueError(f"unknown version {version!r:.20}")
-    report = read(_Report, record)
-    if report.backup != backup:
-        raise ValueError(f"it belongs to {report.backup}")
-    changes, history = _read_changes(get(record, "changes"))
-    return Result(
-        report.status,
-        report.config_dir,
-        tuple((pair.old, pair.new) for pair in report.moves),
-        report.status == "undone",
-        backup,
-        tuple((pair.old, pair.new) for pair in report.folders),
-        report.projects,
-        tuple((row.path, row.sessions) for row in report.merged),
-        changes,
-        history,
-        report.belongings,
-        report.left_alone,
-        report.warnings,
-        report.remembering,
-        report.reasons,
-        report.rolled_back,
-    )
+    changes, history = [], None
+    for change in _list(record, "changes"):
+        if get(change, "form") == HISTORY:
+            history = change
+        else:
+            changes.append(change)
+    as_fields = {
+        "moves": _tuples(record, "moves", "old", "new"),
+        "folders": _tuples(record, "folders", "old", "new"),
+        "merged": _tuples(record, "merged", "path", "sessions"),
+        "changes": changes,
+        "history": history,
+    }
+    result = read(Result, {**record, **as_fields, **write(Told())})
+    if result.backup != backup:
+        raise ValueError(f"it belongs to {result.backup}")
+    if result.status not in OF_RUNS or result.config_dir is None:
+        raise ValueError(f"it is of no run: {result.status}")
+    if result.history is not None and not result.history.paths:
+        raise ValueError("paths is empty")
+    return replace(result, is_undo=result.status == "undone")
 
 
 def _by_field(row: dict[str, Json]) -> Record:
     return {FIELDS.get(key, key): value for key, value in row.items()}
 
 
-def _read_changes(
-    rows: object,
-) -> tuple[tuple[Change, ...], ChangedHistory | None]:
+def _list(record: object, name: str) -> list[object]:
+    rows = get(record, name)
     if type(rows) is not list:
-        raise ValueError("changes is not a list")
-    changes: list[Change] = []
-    history = None
-    for row in rows:
-        if get(row, "form") != HISTORY:
-            changes.append(read(Change, row))
-            continue
-        history = read(ChangedHistory, row)
-        if not history.paths:
-            raise ValueError("paths is empty")
-    return tuple(changes), history
+        raise ValueError(f"{name} is not a list")
+    return rows
+
+
+def _tuples(record: object, name: str, *members: str) -> list[object]:
+    """The rows of a list, each as the values of these members."""
+    rows: list[object] = []
+    for row in _list(record, name):
+        values = [get(row, member) for member in members]
+        rows.append(values)
+    return rows

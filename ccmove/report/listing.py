@@ -1,26 +1,22 @@
 """What is said by `ccmove list`, `where`, `backups` and `prune`."""
 
-from __future__ import annotations
-
 import re
+import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
 from ccmove.inspect.survey import Project, Survey
 from ccmove.inspect.where import Whereabouts
-from ccmove.report.console import STYLES, Line, Printer, breakable
-from ccmove.report.json import backups_to_json, date, listing_to_json, where_to_json
+from ccmove.report.console import STYLES, Line, Printer
+from ccmove.report.json import Record, failure, head, pairs
 from ccmove.report.move import nothing_changed, show_result
 from ccmove.report.result import BackupRow, Backups, Result
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
-if TYPE_CHECKING:
-    import rich.table
-
+NS = 1_000_000_000
 WIDE = 80  # columns of a terminal
-RIGHT_OF_CELLS = (0, 2, 0, 0)  # two columns that stay empty
 # Of a folder, by whether it exists, and of a backup.
 FOLDERS = {True: ("ok", "green"), False: ("GONE", STYLES["bad"]), None: ("?", "")}
 LABELS = {"settings": "settings: ", "unpack": "unpacked: "}  # of moves, by the kind
@@ -34,11 +30,11 @@ def show_list(
     `in_detail` is the command that shows what else is kept.
     """
     if printer.as_json:
-        printer.json(listing_to_json(survey, projects))
+        printer.json(_list_record(survey, projects))
         return
     remarks = printer.on_stderr()
     if projects:
-        _print_table(projects, printer)
+        printer.lines(_table(projects, printer))
         if printer.terminal:
             printer.lines([[], _totals(projects, in_detail, printer)])
     elif survey.projects:
@@ -50,10 +46,35 @@ def show_list(
     remarks.say(*retention_lines(survey, projects))
 
 
+def _list_record(survey: Survey, projects: list[Project]) -> Record:
+    rows = []
+    for project in projects:
+        row = asdict(project)
+        del row["last_session"]
+        row["first_used"] = _date(project.first_used)
+        row["last_used"] = _date(project.last_used)
+        rows.append(row)
+    return {
+        **head("ok"),
+        "config_dir": str(survey.layout.config_dir),
+        "projects": rows,
+        "retention": retention_record(survey, projects),
+        "warnings": [f"{file}: {what}" for file, what in survey.problems.items()],
+        "error": None,
+    }
+
+
+def _date(moment: int | None) -> str | None:
+    """A moment in nanoseconds as people and JSON read it."""
+    if not moment:
+        return None
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
+
+
 def show_where(whereabouts: Whereabouts, result: Result, printer: Printer) -> None:
     """One line; that nobody knows the path, and all else, goes to standard error."""
     if printer.as_json:
-        record = where_to_json(whereabouts, result)
+        record = _where_record(whereabouts, result)
         printer.json(record)
         return
     directory = str(whereabouts.directory)
@@ -66,6 +87,24 @@ def show_where(whereabouts: Whereabouts, result: Result, printer: Printer) -> No
         show_result(result, printer)
 
 
+def _where_record(whereabouts: Whereabouts, result: Result) -> Record:
+    memory = whereabouts.memory
+    return {
+        **head(result.status),
+        "path": whereabouts.path,
+        "directory": str(whereabouts.directory),
+        "exists": whereabouts.exists,
+        "sessions": whereabouts.sessions,
+        "bytes": whereabouts.bytes,
+        "memory": str(memory) if memory else None,
+        "config_key": whereabouts.config_key,
+        "trusted": whereabouts.trusted,
+        "former_paths": whereabouts.former_paths,
+        "warnings": whereabouts.problems,
+        **failure(result),
+    }
+
+
 def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Line]:
     """How many sessions Claude Code is about to delete, and what keeps them; nothing
     where it deletes none within a week.
@@ -75,65 +114,39 @@ def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Lin
         return
     due = f"Claude Code will delete {plural(number, 'session')} within a week; "
     rule = f"it keeps a session for {survey.days_kept} days after its last use."
-    yield [("note", "Note: "), due, rule]
+    yield [("note", "Note: "), due + rule]
     yield [f"To keep them, set this in {settings_file(survey.layout)}:"]
     yield [("command", f"  {LINE_THAT_KEEPS}")]
 
 
-def _print_table(projects: Iterable[Project], printer: Printer) -> None:
-    """A row for each; a path that is too long is broken between its parts."""
-    from rich.text import Text
+def retention_record(survey: Survey, projects: Iterable[Project]) -> Record:
+    """The same for scripts."""
+    return {
+        "days": survey.days_kept,
+        "deleted_soon": sum(project.deleted_soon for project in projects),
+        "file": str(settings_file(survey.layout)),
+        "line": LINE_THAT_KEEPS,
+    }
 
-    console = printer.rich_console()
-    width = console.width
-    is_wide = width >= WIDE
-    table = _empty_table(is_wide)
-    room = width - 18  # of a path
+
+def _table(projects: Iterable[Project], printer: Printer) -> Iterator[Line]:
+    """A row for each, under a heading; a narrow terminal has fewer columns."""
+    is_wide = not printer.terminal or printer.rich_console().width >= WIDE
+    heading = "FOLDER  SESSIONS  "
     if is_wide:
-        room = width - 40
+        heading += "    SIZE  LAST USED   "
+    yield [("dim", f"{heading}PATH")]
     for project in projects:
         state, style = FOLDERS[project.exists]
-        folder = Text(state, style)
-        amounts = _amounts(project, is_wide)
+        about = f"  {project.sessions:8}  "
+        if is_wide:
+            day = _date(project.last_used) or "-"
+            about += f"{size(project.bytes):>8}  {day[:10]:10}  "
         path = project.path or f"? {', '.join(project.directories)}"
-        shown = breakable(printer.shown(path), room)
-        table.add_row(folder, *amounts, Text(shown))
+        yield [(style, f"{state:6}"), about, path]
         if printer.verbose and project.kept:
             kept = ", ".join(project.kept_in_words)
-            nothing = [""] * len(amounts)
-            table.add_row("", *nothing, f"  also kept: {kept}")
-    with console.capture() as capture:
-        console.print(table)
-    for line in capture.get().splitlines():
-        print(line.rstrip(" "), file=console.file)
-
-
-def _empty_table(is_wide: bool) -> rich.table.Table:
-    from rich.table import Column, Table
-
-    folder = Column("FOLDER")
-    sessions = Column("SESSIONS", justify="right")
-    columns = [folder, sessions]
-    if is_wide:
-        amount = Column("SIZE", justify="right", min_width=8)
-        last_used = Column("LAST USED")
-        columns += [amount, last_used]
-    for column in columns:
-        column.no_wrap = True
-    path = Column("PATH", overflow="fold")
-    table = Table(*columns, path, box=None, pad_edge=False)
-    table.padding = RIGHT_OF_CELLS
-    table.header_style = "dim"
-    return table
-
-
-def _amounts(project: Project, is_wide: bool) -> list[str]:
-    """How much there is of a project, a cell each."""
-    sessions = str(project.sessions)
-    if not is_wide:
-        return [sessions]
-    day = date(project.last_used) or "-"
-    return [sessions, size(project.bytes), day[:10]]
+            yield [" " * len(heading), f"  also kept: {kept}"]
 
 
 def _totals(projects: list[Project], in_detail: str, printer: Printer) -> Line:
@@ -155,7 +168,26 @@ def _totals(projects: list[Project], in_detail: str, printer: Printer) -> Line:
 
 
 def show_backups(backups: Backups, printer: Printer) -> None:
-    printer.answer(_backups_lines(backups, printer), backups_to_json(backups))
+    printer.answer(_backups_lines(backups, printer), _backups_record(backups))
+
+
+def _backups_record(backups: Backups) -> Record:
+    """With the backups that there still are."""
+    status = "pruned"
+    kept = [row for row in backups.rows if row not in backups.removed]
+    if backups.why is None:
+        status = "ok"
+    elif backups.dry_run:
+        status = "planned"
+        kept = list(backups.rows)
+    return {
+        **head(status),
+        "backups": [{**asdict(row), "moves": pairs(row.moves)} for row in kept],
+        "removed": [row.id for row in backups.removed],
+        "why": backups.why,
+        "rolled_back": backups.rolled_back,
+        "error": None,
+    }
 
 
 def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
@@ -164,22 +196,17 @@ def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
         yield [("good", backups.rolled_back)]
     if not backups.rows:
         yield ["There are no backups."]
-    elif backups.why is None:
-        yield from _all_backups(backups, printer)
-    else:
+    elif backups.why is not None:
         yield from _pruned(backups)
-
-
-def _all_backups(backups: Backups, printer: Printer) -> Iterator[Line]:
-    """Every backup, newest first; last, how many there are and how to undo one."""
-    for row in backups.rows:
-        yield from _backup_lines(row, row.state)
-    yield []
-    total = f"{_total(backups.rows)}. "
-    if any(row.state == "done" and not row.undoes for row in backups.rows):
-        yield [f"{total}To undo one: ", printer.command("undo", "ID")]
     else:
-        yield [f"{total}None of them can be undone."]
+        for row in backups.rows:
+            yield from _backup_lines(row, row.state)
+        yield []
+        total = f"{_total(backups.rows)}. "
+        if any(row.state == "done" and not row.undoes for row in backups.rows):
+            yield [f"{total}To undo one: ", printer.command("undo", "ID")]
+        else:
+            yield [f"{total}None of them can be undone."]
 
 
 def _pruned(backups: Backups) -> Iterator[Line]:
@@ -208,7 +235,10 @@ def _backup_lines(row: BackupRow, state: str) -> Iterator[Line]:
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
-    remarks = _what_was_done(row)
+    label = LABELS.get(row.kind, "")
+    if row.holds:  # the undo of an unpack
+        label = "taken out: "
+    remarks = [f"{label}{old} -> {new}" for old, new in row.moves]
     if row.error:
         remarks = [row.error]
     if row.undoes:
@@ -217,13 +247,6 @@ def _backup_lines(row: BackupRow, state: str) -> Iterator[Line]:
         remarks.append(row.holds)
     for remark in remarks:
         yield [f"    {remark}"]
-
-
-def _what_was_done(row: BackupRow) -> list[str]:
-    label = LABELS.get(row.kind, "")
-    if row.holds:  # the undo of an unpack
-        label = "taken out: "
-    return [f"{label}{old} -> {new}" for old, new in row.moves]
 
 
 def _total(rows: tuple[BackupRow, ...]) -> str:

@@ -2,14 +2,12 @@
 and a backup keeps it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from os import fspath
 from typing import Annotated
 
 from ccmove.claude.layout import Layout, are_settings
 from ccmove.hints import Hint
-from ccmove.plan.model import LeftAlone, Plan, WriteHistory
+from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.records import Count, one_of
 from ccmove.report.belongings import NOTHING, Belongings, belongings_of
 from ccmove.rewrite.compare import compare
@@ -70,39 +68,44 @@ class Leftover:
     command: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is true of a result when it is told, and is not kept."""
+
+    is_undo: bool = False
+    is_unpack: bool = False  # or the undo of one
+    # When it failed:
+    error: str | None = None
+    hints: tuple[tuple[str, str], ...] = ()  # sentence, command
+    details: tuple[str, ...] = ()
+    exit_code: int = 0
+    apply: str | None = None  # the command that does what was planned
+    is_undone: bool = False  # since then
+    is_newest: bool = True  # no run came later
+    move_again: Hint | None = None  # where this was undone, or is an undo
+
+
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The outcome of a move, an undo or a recovery."""
+class Result(Told):
+    """The outcome of a move, an undo or a recovery; a backup keeps these fields."""
 
     status: str
     config_dir: str | None = None
     moves: Moves = ()
-    is_undo: bool = False
     backup: str | None = None
     folders: Moves = ()  # that were renamed as well
     projects: tuple[MovedProject, ...] = ()
     # Each NEW with sessions of its own, and how many:
-    merged: tuple[tuple[str, int], ...] = ()
+    merged: tuple[tuple[str, Count], ...] = ()
     changes: tuple[Change, ...] = ()
     history: ChangedHistory | None = None
     belongings: Belongings = NOTHING
     left_alone: tuple[Leftover, ...] = ()
     warnings: tuple[str, ...] = ()
     # Sessions whose client recorded its system prompt, which names OLD:
-    remembering: int = 0
+    remembering: Count = 0
     reasons: tuple[str, ...] = ()  # why each directory is moved or left alone
     rolled_back: str | None = None  # what was done about an interrupted run
-    # When it failed:
-    error: str | None = None
-    hints: tuple[tuple[str, str], ...] = ()  # sentence, command
-    details: tuple[str, ...] = ()
-    exit_code: int = 0
-    is_unpack: bool = False  # or the undo of one
-    # What is true when it is told, and is not kept:
-    apply: str | None = None  # the command that does what was planned
-    is_undone: bool = False  # since then
-    is_newest: bool = True  # no run came later
-    move_again: Hint | None = None  # where this was undone, or is an undo
 
     @property
     def is_of_settings(self) -> bool:
@@ -164,28 +167,8 @@ class Backups:
 
 def preview_of(plan: Plan, layout: Layout) -> Result:
     """What this plan would do; of a run that has done it all but the status is true."""
-    return Result(
-        "planned",
-        str(layout.config_dir),
-        plan.moves,
-        plan.kind == "undo",
-        folders=tuple((str(old), str(new)) for old, new in plan.folders),
-        projects=tuple(_projects(plan, layout)),
-        merged=plan.merged,
-        changes=tuple(_changes(plan)),
-        history=_history(plan.history),
-        belongings=belongings_of(plan),
-        left_alone=tuple(leftover(row, layout) for row in plan.left_alone),
-        warnings=plan.warnings,
-        remembering=plan.remembering,
-        reasons=plan.notes,
-        is_unpack=plan.is_of_archive,
-    )
-
-
-def _projects(plan: Plan, layout: Layout) -> Iterator[MovedProject]:
-    for move in plan.projects:
-        yield MovedProject(
+    projects = [
+        MovedProject(
             move.path,
             move.new_path,
             move.kind,
@@ -194,30 +177,43 @@ def _projects(plan: Plan, layout: Layout) -> Iterator[MovedProject]:
             str(layout.projects / move.source),
             str(layout.projects / move.target),
         )
-
-
-def _changes(plan: Plan) -> Iterator[Change]:
+        for move in plan.projects
+    ]
+    changes = []
     for write in plan.writes:
-        file = fspath(write.path)
-        ends = fspath(write.ends)
         for row in compare(write.before, write.after):
-            yield Change(
-                file,
-                ends,
+            change = Change(
+                str(write.path),
+                str(write.ends),
                 write.form,
                 row.where,
                 row.is_key,
                 row.before,
                 row.after,
             )
-
-
-def _history(write: WriteHistory | None) -> ChangedHistory | None:
-    if write is None or not write.scan.lines:
-        return None
-    counts = write.scan.counts.items()
-    paths = tuple(MovedPrompts(*pair, lines) for pair, lines in counts)
-    return ChangedHistory(str(write.path), write.scan.lines, paths)
+            changes.append(change)
+    history = None
+    if plan.history is not None and plan.history.scan.lines:
+        scan = plan.history.scan
+        paths = [MovedPrompts(*pair, lines) for pair, lines in scan.counts.items()]
+        history = ChangedHistory(str(plan.history.path), scan.lines, tuple(paths))
+    return Result(
+        "planned",
+        str(layout.config_dir),
+        plan.moves,
+        is_undo=plan.kind == "undo",
+        is_unpack=plan.is_of_archive,
+        folders=tuple((str(old), str(new)) for old, new in plan.folders),
+        projects=tuple(projects),
+        merged=plan.merged,
+        changes=tuple(changes),
+        history=history,
+        belongings=belongings_of(plan),
+        left_alone=tuple(leftover(row, layout) for row in plan.left_alone),
+        warnings=plan.warnings,
+        remembering=plan.remembering,
+        reasons=plan.notes,
+    )
 
 
 def leftover(row: LeftAlone, layout: Layout) -> Leftover:
