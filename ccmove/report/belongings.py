@@ -3,7 +3,6 @@ tools, MCP servers, links of GitHub.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
@@ -42,79 +41,63 @@ def belongings_of(plan: Plan) -> Belongings:
     """What this plan moves: what is at its old place before, or for an undo at its
     place of before when all is done.
     """
-    notes = 0
+    amounts = Counter[str]()
     for project in plan.projects:
         for note in project.notes:
             first, *_ = PurePath(note).parts
-            notes += name_of_both(first) == MEMORY
-    config = None
+            amounts["notes"] += name_of_both(first) == MEMORY
     for write in plan.writes:
         if write.form == "config":
-            config = write
-    if config is None:
-        return Belongings(notes)
-    return _with_config(plan, config, notes)
+            amounts += _of_config(plan, write)
+    return Belongings(**amounts)
 
 
-def _with_config(plan: Plan, config: Write, notes: int) -> Belongings:
+def _of_config(plan: Plan, config: Write) -> Counter[str]:
     """What the config file has on one side only: whole entries that are moved, and what
     came in an archive, also to an entry that was there.
     """
-    here, there = _sides(plan, config)
+    here = _of_text(config.before)
+    there = _of_text(config.after)
+    # A move finds the projects there before, an archive brings them; an undo is the
+    # other way round.
+    if (plan.kind == "undo") != plan.is_of_archive:
+        here, there = there, here
     entries = _members(here, "projects")
     entries_there = _members(there, "projects")
-    amounts = _beside_projects(here, there)
+    changed = _changed(entries, entries_there)
+    amounts = Counter[str]()
     for path, entry in entries.items():
-        there_already = entries_there.get(path)
-        is_moved = there_already is None
-        if is_moved or plan.is_of_archive:
-            gain = _gain(entry, there_already)
+        if path not in entries_there:
+            amounts += _amounts(entry)
+        elif plan.is_of_archive and path in changed:
+            gain = _amounts(entry)
+            gain.subtract(_amounts(entries_there[path]))
+            gain["entries"] = 1
             amounts += gain  # what is less does not count
     concerned = at_or_below(chain(*plan.moves))
-    others = 0
-    changed = _changed(entries, entries_there)
     for path in changed:
-        others += not concerned.covers(path)
-    return Belongings(notes=notes, others=others, **amounts)
-
-
-def _beside_projects(here: Members, there: Members) -> Counter[str]:
-    """What belongs to no project's entry: servers of the user, and links."""
+        amounts["others"] += not concerned.covers(path)
     servers = _changed(_members(here, SERVERS), _members(there, SERVERS))
-    links = set(_links(here))
-    links.difference_update(_links(there))
-    return Counter(mcp_servers=len(servers), github_links=len(links))
+    amounts["mcp_servers"] += len(servers)
+    links = _links(here)
+    amounts["github_links"] = len(links - _links(there))
+    return amounts
 
 
-def _sides(plan: Plan, config: Write) -> tuple[Members, Members]:
-    """What the config file holds where the projects are, and where they are not: a move
-    finds them there, an archive brings them, and an undo is the other way round.
-    """
-    before = _of_text(config.before)
-    after = _of_text(config.after)
-    is_undo = plan.kind == "undo"
-    return (before, after) if is_undo == plan.is_of_archive else (after, before)
-
-
-def _gain(entry: Node, there_already: Node | None) -> Counter[str]:
-    """How much more an entry has than one that is there already."""
-    value = value_of(entry.raw)  # its own would be kept, of thousands of entries
-    value_there = None
-    if there_already is not None:
-        value_there = value_of(there_already.raw)
-    gain = Counter(_amounts(value))
-    gain.subtract(_amounts(value_there))
-    gain["entries"] = int(value != value_there)
-    return gain
-
-
-def _amounts(entry: object) -> dict[str, int]:
+def _amounts(entry: Node) -> Counter[str]:
     """How much an entry of the config file has of what people would miss."""
-    return {
-        "trusted": int(get(entry, TRUST) is True),
-        "allowed_tools": _length(entry, "allowedTools"),
-        "mcp_servers": _length(entry, SERVERS),
-    }
+    value = value_of(entry.raw)  # its own would be kept, of thousands of entries
+    return Counter(
+        entries=1,
+        trusted=int(get(value, TRUST) is True),
+        allowed_tools=_length(value, "allowedTools"),
+        mcp_servers=_length(value, SERVERS),
+    )
+
+
+def _length(entry: object, name: str) -> int:
+    value = get(entry, name)
+    return len(value) if isinstance(value, list | dict) else 0
 
 
 def _of_text(text: bytes | None) -> Members:
@@ -129,24 +112,15 @@ def _members(holder: Members, name: str) -> Members:
     return holder[name].members() if name in holder else {}
 
 
-def _changed(one: Members, other: Members) -> list[str]:
+def _changed(one: Members, other: Members) -> set[str]:
     """The names that both have, with another value."""
-    changed = []
-    for name, node in one.items():
-        if name not in other or node.raw == other[name].raw:
-            continue
-        if node.value != other[name].value:
-            changed.append(name)
-    return changed
+    both = one.keys() & other.keys()
+    return {name for name in both if one[name].raw != other[name].raw}
 
 
-def _links(values: Members) -> Iterator[tuple[str, str]]:
-    for name, paths in _members(values, "githubRepoPaths").items():
+def _links(config: Members) -> set[tuple[str, str]]:
+    links = set[tuple[str, str]]()
+    for name, paths in _members(config, "githubRepoPaths").items():
         if paths.kind == "[":
-            for path in paths.items:
-                yield name, str(path.value)
-
-
-def _length(entry: object, name: str) -> int:
-    value = get(entry, name)
-    return len(value) if isinstance(value, list | dict) else 0
+            links.update((name, str(path.value)) for path in paths.items)
+    return links
