@@ -44,6 +44,17 @@ STYLES = {
 EXACT = ("before", "after")
 
 
+def paragraphs(*blocks: Iterable[Line]) -> list[Line]:
+    """The lines of all blocks, with an empty line between two that have any."""
+    lines: list[Line] = []
+    for block in blocks:
+        rows = list(block)
+        if lines and rows:
+            lines.append([])
+        lines += rows
+    return lines
+
+
 @dataclass
 class Printer:
     """Where output goes, and how much of it there is."""

@@ -4,15 +4,14 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sized
-from itertools import dropwhile
-from operator import not_
+from operator import attrgetter
 
 from ccmove.claude.layout import are_settings
-from ccmove.hints import Hint, in_words
+from ccmove.hints import in_words
 from ccmove.inspect.mentions import NAMES
 from ccmove.inspect.values import counted
 from ccmove.report.belongings import Belongings
-from ccmove.report.console import Line, Piece, Printer
+from ccmove.report.console import Line, Piece, Printer, paragraphs
 from ccmove.report.json import to_json
 from ccmove.report.result import Change, Moves, Result
 from ccmove.rewrite.pathmap import fewest, tail_below
@@ -36,8 +35,7 @@ def show_result(result: Result, printer: Printer) -> None:
         return
     error = result.error
     if error is None or result.is_planned:
-        said = dropwhile(not_, result_lines(result, printer))  # begins with no blank
-        printer.say(*said)
+        printer.say(*result_lines(result, printer))
     if error is not None:
         printer.out.flush()  # the plan comes before what is in its way
         lines = _failure(result, error)
@@ -60,45 +58,49 @@ def _failure(result: Result, error: str) -> Iterator[Line]:
         yield line
 
 
-def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
+def result_lines(result: Result, printer: Printer) -> list[Line]:
     """The whole answer: what, how much, in detail when it is wanted, and how it
     ended.
     """
-    if result.rolled_back:
-        yield [("good", result.rolled_back)]
     if result.status == "recovered":
-        if not result.rolled_back:
-            yield [("good", "Nothing to roll back:"), " no run was interrupted."]
-        return
+        if result.rolled_back:
+            return [[("good", result.rolled_back)]]
+        return [[("good", "Nothing to roll back:"), " no run was interrupted."]]
     most = None if printer.verbose else MOST_PROJECTS
-    yield from _heading(result, most)
-    yield from _summary(result)
+    details = [_each_project(result)]
     if printer.verbose:
-        yield from _details(result)
-    elif len(result.projects) > max(1, len(_moves_to_tell(result, most))):
-        yield []
-        yield from _each_project(result)
-    title = "Still to do afterwards" if result.is_planned else "Still to do"
-    yield from _section(title, _still_to_do(result))
-    yield from _notes(result)
-    yield []
-    yield _how_it_ended(result, printer)
+        why = "Why each directory is moved or left alone"
+        details = [
+            _directories(result),
+            _section("Differences", _differences(result)),
+            _section("Left alone", _left_alone(result)),
+            _section(why, _reasons(result)),
+        ]
+    to_do = "Still to do afterwards" if result.is_planned else "Still to do"
+    return paragraphs(
+        _heading(result, most),
+        _summary(result),
+        *details,
+        _section(to_do, _still_to_do(result)),
+        _notes(result),
+        [_how_it_ended(result, printer)],
+    )
 
 
 def _heading(result: Result, most: int | None) -> Iterator[Line]:
     """What was done, from where to where; of a whole home in one line."""
+    if result.rolled_back:
+        yield [("good", result.rolled_back)]
     if result.status == "nothing":
         return
     verb, link = _words_of(result)
     moves = _moves_to_tell(result, most)
     if moves != result.moves and not result.is_undo:
-        number = len(result.projects)
-        verb += f" {plural(number, 'project')} from"
+        verb += f" {plural(len(result.projects), 'project')} from"
     for old, new in moves[:most]:
         yield [("title", f"{verb}  "), old]
         yield [("dim", f"{link:>{len(verb)}}  "), ("bold", new)]
     yield from more(moves, most)
-    yield []
 
 
 def _moves_to_tell(result: Result, most: int | None) -> Moves:
@@ -132,31 +134,27 @@ def more(rows: Sized, most: int | None) -> Iterator[Line]:
 
 def _summary(result: Result) -> Iterator[Line]:
     """What people would have missed, in their words."""
-    number = len(result.folders)
-    if number == 1:
+    folders = len(result.folders)
+    if folders == 1:
         yield ["  the folder itself"]
-    elif number:
-        yield [f"  {plural(number, 'folder')}"]
-    conversations = _conversations(result)
-    settings = _settings(result.belongings)
-    for words in (conversations, settings):
-        if words:
-            yield [f"  {', '.join(words)}"]
-    yield from _settings_files(result.changes)
-    yield from _merged(result)
-
-
-def _conversations(result: Result) -> list[str]:
-    sessions = total = 0
+    elif folders:
+        yield [f"  {plural(folders, 'folder')}"]
+    sessions = total = prompts = 0
     for project in result.projects:
         sessions += project.transcripts
         total += project.size
-    words = sessions_in_words(sessions, total)
-    prompts = 0
     if result.history is not None:
         prompts = result.history.count
+    words = sessions_in_words(sessions, total)
     words += amounts((prompts, "prompt"), (result.belongings.notes, "note"))
-    return words
+    for row in (words, _settings(result.belongings)):
+        if row:
+            yield [f"  {', '.join(row)}"]
+    files = [change for change in result.changes if are_settings([change.file])]
+    for changes in by_document(files):
+        names = map(_names, changes)
+        yield [f"  {counted(names)} in {changes[0].ends}"]
+    yield from _merged(result)
 
 
 def _settings(belongings: Belongings) -> list[str]:
@@ -174,24 +172,29 @@ def _settings(belongings: Belongings) -> list[str]:
     return words
 
 
-def _settings_files(changes: Iterable[Change]) -> Iterator[Line]:
-    """What is rewritten in each file that people write themselves."""
-    settings = [change for change in changes if are_settings([change.file])]
-    for rows in by_document(settings):
-        names = map(_names, rows)
-        yield [f"  {counted(names)} in {rows[0].ends}"]
+def _merged(result: Result) -> Iterator[Line]:
+    verb, has = "Merged", "had"
+    if result.is_planned:
+        verb, has = "Would merge", "has"
+    for path, number in result.merged:
+        into = f" into a project that {has} {plural(number, 'session')} of its own"
+        if len(result.projects) > 1:
+            into += f": {path}"
+        yield [("note", f"  {verb}"), into]
 
 
 def _each_project(result: Result) -> Iterator[Line]:
-    """A line for each of the first ten."""
-    names = {}
-    projects = result.projects[:MOST_PROJECTS]
-    for project in projects:
+    """A line for each of the first ten, where they are more than the moves."""
+    moves = _moves_to_tell(result, MOST_PROJECTS)
+    if len(result.projects) <= max(1, len(moves)):
+        return
+    width = 0
+    for project in result.projects[:MOST_PROJECTS]:
         name = _short_name(project.new_path, result)
-        names[project] = name
-    width = max(map(len, names.values()))
-    for project in names:
-        label = f"  {names[project]:{width}}"
+        width = max(width, len(name))
+    for project in result.projects[:MOST_PROJECTS]:
+        name = _short_name(project.new_path, result)
+        label = f"  {name:{width}}"
         words = sessions_in_words(project.transcripts, project.size)
         yield [("bold", label), "   ", *words]
     yield from more(result.projects, MOST_PROJECTS)
@@ -212,39 +215,15 @@ def by_document(changes: Iterable[Change]) -> list[list[Change]]:
     """The changes of each document, those that matter most last."""
     documents: dict[tuple[str, str], list[Change]] = defaultdict(list)
     for change in changes:
-        document = change.file, change.ends
-        documents[document].append(change)
+        documents[change.file, change.ends].append(change)
     return sorted(documents.values(), key=lambda rows: FORMS.index(rows[0].form))
 
 
-def _merged(result: Result) -> Iterator[Line]:
-    verb, has = "Merged", "had"
-    if result.is_planned:
-        verb, has = "Would merge", "has"
-    for path, number in result.merged:
-        into = f" into a project that {has} {plural(number, 'session')} of its own"
-        if len(result.projects) > 1:
-            into += f": {path}"
-        yield [("note", f"  {verb}"), into]
-
-
-def _details(result: Result) -> Iterator[Line]:
-    """Each directory, each value before and after, what was left alone, and why."""
-    if result.projects:
-        first = result.projects[0]
-        base = os.path.dirname(first.directory)
-        title = f"Project directories in {base}"
-        yield from _section(title, _directories(result))
-    yield from _section("Differences", _differences(result))
-    yield from _section("Left alone", _left_alone(result))
-    reasons: list[Line] = []
-    for reason in result.reasons:
-        reasons += _about(*reason.split(": ", 1))
-    title = "Why each directory is moved or left alone"
-    yield from _section(title, reasons)
-
-
 def _directories(result: Result) -> Iterator[Line]:
+    """Each directory, from where to where."""
+    for project in result.projects[:1]:
+        base = os.path.dirname(project.directory)
+        yield [("title", f"Project directories in {base}")]
     for project in result.projects:
         name = os.path.basename(project.directory)
         sessions = plural(project.transcripts, "session")
@@ -263,8 +242,7 @@ def _differences(result: Result) -> Iterator[Line]:
     for changes in by_document(result.changes):
         yield [("bold", f"  {changes[0].file}")]
         for change in changes:
-            label = _label(change)
-            yield from _pair(label, change.before, change.after)
+            yield from _pair(_label(change), change.before, change.after)
     history = result.history
     if history is not None:
         yield [("bold", f"  {history.file}")]
@@ -296,23 +274,29 @@ def _pair(label: str, before: str | None, after: str | None) -> Iterator[Line]:
     together.
     """
     yield [f"    {label}"]
-    if before is not None:
-        yield [("before", f"      - {_in_one_line(before)}")]
-    if after is not None:
-        yield [("after", f"      + {_in_one_line(after)}")]
-
-
-def _in_one_line(value: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", value)
+    for style, sign, value in (("before", "-", before), ("after", "+", after)):
+        if value is not None:
+            in_one_line = re.sub(r"\s*\n\s*", " ", value)
+            yield [(style, f"      {sign} {in_one_line}")]
 
 
 def _left_alone(result: Result) -> Iterator[Line]:
     """What does no harm, by file."""
-    remarks: dict[str, list[str]] = defaultdict(list)
-    for row in result.harmless:
-        remarks[row.file].append(row.what)
-    for file in sorted(remarks):
-        yield from _about(file, *remarks[file])
+    file = ""
+    for row in sorted(result.left_alone, key=attrgetter("file")):
+        if row.command:
+            continue
+        if row.file != file:
+            yield [f"  {row.file}"]
+        file = row.file
+        yield [f"    {row.what}"]
+
+
+def _reasons(result: Result) -> Iterator[Line]:
+    for reason in result.reasons:
+        directory, why = reason.split(": ", 1)
+        yield [f"  {directory}"]
+        yield [f"    {why}"]
 
 
 def _still_to_do(result: Result) -> Iterator[Line]:
@@ -330,13 +314,11 @@ def _still_to_do(result: Result) -> Iterator[Line]:
 
 
 def _notes(result: Result) -> Iterator[Line]:
-    notes = list(result.warnings)
+    for warning in result.warnings:
+        yield [("note", "Note: "), warning]
     if result.remembering and result.belongings.notes:
-        notes.append(REMEMBERED.format(plural(result.remembering, "session")))
-    if notes:
-        yield []
-    for note in notes:
-        yield [("note", "Note: "), note]
+        sessions = plural(result.remembering, "session")
+        yield [("note", "Note: "), REMEMBERED.format(sessions)]
 
 
 def _how_it_ended(result: Result, printer: Printer) -> Line:
@@ -345,26 +327,19 @@ def _how_it_ended(result: Result, printer: Printer) -> Line:
         return nothing_changed(None)
     if result.is_planned:
         return nothing_changed(result.apply)
-    if result.backup is None and result.is_unpack:
-        return [("good", "Everything is here already.")]
     if result.backup is None:
-        return [("good", "Nothing had to be changed.")]
-    again = _move_again(result, printer)
-    if result.is_undone:
-        return [("title", "Undone since."), *again]
+        nothing = "Nothing had to be changed."
+        if result.is_unpack:
+            nothing = "Everything is here already."
+        return [("good", nothing)]
     done = ("good", "Done and verified.")
-    if result.is_undo:
-        return [done, *again]
-    undo = printer.command("undo", str(result.backup))
-    if result.is_newest:
-        undo = printer.command("undo")
-    return [done, " To undo: ", undo]
-
-
-def _move_again(result: Result, printer: Printer) -> Line:
-    again = result.move_again or Hint()
-    text, command = in_words(again, config_dir=printer.config_dir)
-    return [f" {text[:1].upper()}{text[1:]}: ", ("command", command)]
+    if result.is_undo or result.is_undone:
+        if result.is_undone:
+            done = ("title", "Undone since.")
+        text, command = in_words(result.move_again, config_dir=printer.config_dir)
+        return [done, f" {text[:1].upper()}{text[1:]}: ", ("command", command)]
+    words = ["undo"] if result.is_newest else ["undo", result.backup]
+    return [done, " To undo: ", printer.command(*words)]
 
 
 def nothing_changed(apply: str | None) -> Line:
@@ -382,12 +357,9 @@ def _is_piped(command: str) -> bool:
     return command.endswith(" --from-file -")
 
 
-def _section(title: str, lines: Iterable[Line]) -> list[Line]:
-    rows = list(lines)
-    return [[], [("title", title)], *rows] if rows else []
-
-
-def _about(path: str, *remarks: str) -> Iterator[Line]:
-    yield [f"  {path}"]
-    for remark in remarks:
-        yield [f"    {remark}"]
+def _section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
+    """With a title above the first line, if there is one."""
+    for number, line in enumerate(lines):
+        if number == 0:
+            yield [("title", title)]
+        yield line

@@ -13,6 +13,7 @@ from ccmove.report.belongings import NOTHING, Belongings, belongings_of
 from ccmove.rewrite.compare import compare
 
 Moves = tuple[tuple[str, str], ...]
+NO_HINT = Hint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Told:
     apply: str | None = None  # the command that does what was planned
     is_undone: bool = False  # since then
     is_newest: bool = True  # no run came later
-    move_again: Hint | None = None  # where this was undone, or is an undo
+    move_again: Hint = NO_HINT  # where this was undone, or is an undo
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,6 @@ class Result(Told):
     def is_planned(self) -> bool:
         """Whether nothing was done yet, be it refused or not."""
         return self.apply is not None
-
-    @property
-    def harmless(self) -> list[Leftover]:
-        return [row for row in self.left_alone if not row.command]
 
     def to_do(self) -> dict[str, list[Leftover]]:
         """What needs a hand, by the command that deals with it."""
