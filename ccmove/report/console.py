@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Styled = tuple[str, str]  # style, text
 Piece = str | Styled
 Line = Sequence[Piece]
-ENDLESS = 1_000_000  # columns of a pipe
 
 # Plain colours that every terminal theme makes readable; yellow is not one on a light
 # ground.
@@ -109,7 +108,7 @@ class Printer:
         return at_home(printable(text)) if self.terminal else printable(text)
 
     def rich_console(self) -> rich.console.Console:
-        return self.console or _console(self.out, None if self.terminal else ENDLESS)
+        return self.console or _console(self.out)
 
     def json(self, record: Record) -> None:
         self.out.write(to_text(record))
@@ -132,13 +131,12 @@ def _nowhere() -> IO[str]:
     return open(os.devnull, "w", encoding="utf-8")
 
 
-def _console(out: IO[str], width: int | None = None) -> rich.console.Console:
+def _console(out: IO[str]) -> rich.console.Console:
     from rich.console import Console
 
-    colours: Literal["auto"] | None = "auto"
-    if os.environ.get("NO_COLOR"):
-        colours = None
-    return Console(file=out, width=width, highlight=False, color_system=colours)
+    # rich would leave bold and dim
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    return Console(file=out, highlight=False, color_system=colours)
 
 
 def _plain(line: list[Styled]) -> str:
@@ -159,10 +157,7 @@ def _rows(
     width = console.width
     plain = _plain(line)
     indent = _indent(plain)
-    if not line:
-        yield Text()
-        return
-    style, last = line[-1]
+    style, last = line[-1] if line else ("", "")
     if style == "command" and Text(plain).cell_len > width:
         words = plain.removesuffix(last)
         if re.search(r"\w", words):

@@ -67,7 +67,9 @@ def result_lines(result: Result, printer: Printer) -> list[Line]:
             return [[("good", result.rolled_back)]]
         return [[("good", "Nothing to roll back:"), " no run was interrupted."]]
     most = None if printer.verbose else MOST_PROJECTS
-    details = [_each_project(result)]
+    details: list[Iterator[Line]] = []
+    if len(result.projects) > max(1, len(_moves_to_tell(result, most))):
+        details = [_each_project(result)]
     if printer.verbose:
         why = "Why each directory is moved or left alone"
         details = [
@@ -184,15 +186,13 @@ def _merged(result: Result) -> Iterator[Line]:
 
 
 def _each_project(result: Result) -> Iterator[Line]:
-    """A line for each of the first ten, where they are more than the moves."""
-    moves = _moves_to_tell(result, MOST_PROJECTS)
-    if len(result.projects) <= max(1, len(moves)):
-        return
+    """A line for each of the first ten."""
+    projects = result.projects[:MOST_PROJECTS]
     width = 0
-    for project in result.projects[:MOST_PROJECTS]:
+    for project in projects:
         name = _short_name(project.new_path, result)
         width = max(width, len(name))
-    for project in result.projects[:MOST_PROJECTS]:
+    for project in projects:
         name = _short_name(project.new_path, result)
         label = f"  {name:{width}}"
         words = sessions_in_words(project.transcripts, project.size)

@@ -44,7 +44,7 @@ def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
         else:
             yield [f"  {_amount(project)}"]
     yield from more(packed.projects, most)
-    yield from _left_out(packed)
+    yield from _left_out_lines(packed)
     for warning in packed.warnings:
         yield []
         yield [("note", "Note: "), warning]
@@ -68,28 +68,27 @@ def _amount(project: PackedAmount) -> str:
     return ", ".join(words) or plural(project.files, "file")
 
 
-def _left_out(packed: Packed) -> Iterator[Line]:
-    """Everything that was not packed, by its reason."""
+def _left_out(packed: Packed) -> list[Leftover]:
+    """Everything that was not packed, with its reason."""
+    rows = [Leftover(row.path, row.why) for row in packed.left_out]
+    return rows + [Leftover(what, SECRETS) for what in packed.secrets]
+
+
+def _left_out_lines(packed: Packed) -> Iterator[Line]:
     by_reason: dict[str, list[str]] = defaultdict(list)
-    for row in packed.left_out:
-        by_reason[row.why].append(row.path)
-    by_reason[SECRETS] += packed.secrets
-    lines: list[Line] = []
-    for why, names in by_reason.items():
-        lines += [[f"  {name}"] for name in names]
-        if names:
-            lines.append([("dim", f"    {why}")])
-    if lines:
+    for row in _left_out(packed):
+        by_reason[row.what].append(row.file)
+    if by_reason:
         yield []
         yield [("title", "Left out")]
-        yield from lines
+    for why, names in by_reason.items():
+        yield from ([f"  {name}"] for name in names)
+        yield [("dim", f"    {why}")]
 
 
 def _record(packed: Packed) -> Record:
     """The object of `--json`: that of a run, with the file and what is in it."""
     config = sum(project.has_config for project in packed.projects)
-    rows = [Leftover(row.path, row.why) for row in packed.left_out]
-    rows += [Leftover(what, SECRETS) for what in packed.secrets]
     projects = []
     for project in packed.projects:
         path, sessions = project.path, project.sessions
@@ -103,7 +102,7 @@ def _record(packed: Packed) -> Record:
         packed.config_dir,
         moves,
         projects=tuple(projects),
-        left_alone=tuple(rows),
+        left_alone=tuple(_left_out(packed)),
         warnings=packed.warnings,
     )
     counts = {
