@@ -16,7 +16,7 @@ import click
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands.failures import as_ours, with_error
-from ccmove.errors import CcmoveError, InterruptedRunError, UsageError
+from ccmove.errors import UsageError
 from ccmove.hints import Asked, to_type
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
@@ -104,14 +104,19 @@ class Call:
         is_done = result.backup is not None
         return Answer(partial(show_result, result), result.exit_code, is_done)
 
-    def failed(self, error: CcmoveError) -> Result:
+    def failed(self, error: BaseException) -> Result:
         """The result of a run that ended with this error."""
         directory = None
         if self.layout is not None:
             directory = str(self.layout.config_dir)
-        moves = tuple(self.moves)
-        result = Result(error.status, directory, moves, rolled_back=error.rolled_back)
-        return with_error(result, error, self.asked, self.printer.config_dir)
+        ours = as_ours(error, self.layout)
+        result = Result(
+            ours.status,
+            directory,
+            tuple(self.moves),
+            rolled_back=ours.rolled_back,
+        )
+        return with_error(result, ours, self.asked, self.printer.config_dir)
 
 
 def end_to_end(app: click.Group, argv: list[str]) -> int:
@@ -123,18 +128,15 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
     as_json = "--json" in options_of(argv)
     call = Call(argv, Printer(as_json=as_json))
     try:
-        try:
-            answer = find_answer(app, call)
-        except (Exception, KeyboardInterrupt) as error:
-            ours = as_ours(error, call.layout)
-            result = call.failed(ours)
-            answer = call.answer(result)
-        return _print(call.printer, answer)
-    except KeyboardInterrupt:  # while something was printed that changed nothing
-        ended = InterruptedRunError("interrupted; nothing was done")
-        result = call.failed(ended)
+        answer = find_answer(app, call)
+    except (Exception, KeyboardInterrupt) as error:
+        result = call.failed(error)
         answer = call.answer(result)
+    try:
         return _print(call.printer, answer)
+    except KeyboardInterrupt as error:  # while it printed what changed nothing
+        result = call.failed(error)
+        return _print(call.printer, call.answer(result))
 
 
 def find_answer(app: click.Group, call: Call) -> Answer:
@@ -147,14 +149,11 @@ def find_answer(app: click.Group, call: Call) -> Answer:
     except TextWanted as text:
         return text_answer(f"{text}\n")
     except click.UsageError as error:
-        raise _as_ours(error) from None
-
-
-def _as_ours(error: click.UsageError) -> UsageError:
-    command = ["ccmove"]
-    if error.ctx is not None:
-        command = error.ctx.command_path.split()
-    return UsageError(_in_our_words(error), to_type(*command, "--help"))
+        command = ["ccmove"]
+        if error.ctx is not None:
+            command = error.ctx.command_path.split()
+        hint = to_type(*command, "--help")
+        raise UsageError(_in_our_words(error), hint) from None
 
 
 def _in_our_words(error: click.UsageError) -> str:

@@ -63,11 +63,17 @@ def known_projects(
         known = State(layout).known_paths(history=has_time)
         begin = os.path.expanduser(incomplete)
         offered = [path for path in sorted(known) if _is_offered(path, begin)]
+        home = ""
+        if incomplete.startswith("~/"):
+            home = os.path.expanduser("~/")
         for path in gone_first(offered):
             about = "folder exists"
             if folder_exists(path) is False:
                 about = "folder gone"
-            items.append(_item(path, incomplete, about))
+            if home:
+                path = path.replace(home, "~/", 1)
+            item = CompletionItem(path, help=about)
+            items.append(item)
     return items or folders(context, _, incomplete)
 
 
@@ -77,12 +83,6 @@ def _is_offered(path: str, begin: str) -> bool:
     if os.path.isabs(begin):
         return path.startswith(begin)
     return os.sep not in begin and os.path.basename(path).startswith(begin)
-
-
-def _item(path: str, incomplete: str, about: str) -> CompletionItem[str]:
-    if incomplete.startswith("~/"):
-        path = path.replace(os.path.expanduser("~/"), "~/", 1)
-    return CompletionItem(path, help=about)
 
 
 def old_or_new(context: click.Context, _: click.Parameter, incomplete: str) -> Items:

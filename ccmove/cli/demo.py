@@ -27,6 +27,7 @@ PROMPTS = (
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
 TURNS = 100  # of each session
+CHECKED = ("good", "checked: ")
 YOURS = "ccmove --dry-run OLD NEW"
 STEPS = {  # each command, and what it shows
     "mv ~/code/cafe-menu ~/code/bistro-menu": (
@@ -67,26 +68,22 @@ def play(printer: Printer) -> None:
     where = "On sample data in a temporary directory; your own home is not looked at."
     printer.say([("title", "ccmove demo")], [where])
     with sample_home() as home:
-        originals, texts = transcripts(home), documents(home)
+        originals = transcripts(home)
+        texts = documents(home)
         for number, (command, meaning) in enumerate(STEPS.items(), 1):
-            printer.say([], [("reverse", f" {number} "), f" {meaning}"], [])
+            label = ("reverse", f" {number} ")
+            printer.say([], [label, f" {meaning}"], [])
             type_command(command, printer)
             if transcripts(home) != originals:
                 what = f"the demo failed at: {command}; a transcript has changed"
                 raise CcmoveError(what)
-            say_checked(
-                printer,
-                f"{len(originals)} transcripts: same file, same bytes, same date",
-            )
+            same = f"{len(originals)} transcripts: same file, same bytes, same date"
+            printer.say([CHECKED, same])
         if documents(home) != texts:
             raise CcmoveError("the demo failed: the original bytes are not back")
-        say_checked(printer, "config file and history: the original bytes")
+        printer.say([CHECKED, "config file and history: the original bytes"])
     removed = ("good", "The temporary directory has been removed.")
     printer.say([], [removed], ["Your turn: ", ("command", YOURS)])
-
-
-def say_checked(printer: Printer, fact: str) -> None:
-    printer.say([("good", "checked: "), fact])
 
 
 def type_command(command: str, printer: Printer) -> None:
@@ -143,11 +140,7 @@ def _sample(home: Path) -> dict[Path, str]:
             "sessionId": session,
             "message": prompt,
         }
-        record = {
-            "display": prompt,
-            "timestamp": 1_780_000_000_000 + number,
-            "project": folder,
-        }
+        record = {"display": prompt, "timestamp": 1_780_000_000_000, "project": folder}
         files[project / f"{session}.jsonl"] = f"{json.dumps(turn)}\n" * TURNS
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
         history += f"{json.dumps(record)}\n"
@@ -164,8 +157,7 @@ def transcripts(home: Path) -> set[tuple[str, int, int, bytes]]:
     facts = set()
     for path in home.glob(".claude/projects/*/*.jsonl"):
         status = path.stat()
-        fact = (path.name, status.st_ino, status.st_mtime_ns, path.read_bytes())
-        facts.add(fact)
+        facts.add((path.name, status.st_ino, status.st_mtime_ns, path.read_bytes()))
     return facts
 
 

@@ -26,7 +26,7 @@ from ccmove.cli.boundary import (
 from ccmove.cli.completion import ASKING, SHELLS, known_projects
 from ccmove.cli.help import ALONE, FURTHER, MORE, SUMMARY, USAGE, USUAL_ONES
 from ccmove.errors import UsageError
-from ccmove.hints import Asked, to_type
+from ccmove.hints import Asked, Hint, to_type
 from ccmove.text import alike
 
 # In the order of use. A command loads only the module that declares it.
@@ -88,16 +88,16 @@ class Commands(click.Group):
         word that can't be meant.
         """
         shell = os.environ.get(ASKING, "").removesuffix("_complete")
-        if ctx.resilient_parsing:  # of a line that a shell asks about
-            args = with_command(args)
-        elif shell in SHELLS:
-            raise TextWanted(_completing(shell).complete())
-        elif not args:
-            raise TextWanted(_one_screen(ctx.make_formatter()))
-        else:
+        if not ctx.resilient_parsing:  # it is for a line that a shell asks about
+            if shell in SHELLS:
+                raise TextWanted(_completing(shell).complete())
+            if not args:
+                formatter = ctx.make_formatter()
+                screen = _one_screen(formatter)
+                raise TextWanted(screen)
             _refuse_other_words(args)
-            args = with_command(args)
-        return super().parse_args(ctx, args)
+        with_name = with_command(args)
+        return super().parse_args(ctx, with_name)
 
     def shell_complete(
         self, ctx: click.Context, incomplete: str
@@ -127,14 +127,11 @@ class Commands(click.Group):
                 rows.append((name, about))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-        options.write_options(_options_of_a_move(), ctx, formatter)
+        # But for those that every program has.
+        of_a_move = command_named("move").params
+        params = [param for param in of_a_move if param not in options.TEXTS]
+        options.write_options(params, ctx, formatter)
         formatter.write(f"\n{FURTHER}\n")
-
-
-def _options_of_a_move() -> list[click.Parameter]:
-    """But for those that every program has."""
-    params = command_named("move").params
-    return [param for param in params if param not in options.TEXTS]
 
 
 def _one_screen(formatter: click.HelpFormatter) -> str:
@@ -152,15 +149,14 @@ def with_command(args: list[str]) -> list[str]:
             del args[0]
     if not args or args[0] in ("-h", "--help"):
         return args[:1]
-    name = "move"
     rest = list(args)
     position = first_word(args)
     if position is not None:
-        word = ALIASES.get(args[position], args[position])
-        if word in COMMANDS:
-            name = word
-            del rest[position]
-    return [name, *rest]
+        word = rest.pop(position)
+        name = ALIASES.get(word, word)
+        if name in COMMANDS:
+            return [name, *rest]
+    return ["move", *args]
 
 
 def first_word(args: list[str]) -> int | None:
@@ -215,15 +211,14 @@ def _is_project(word: str, args: list[str]) -> bool:
 
 
 def _refuse_unknown_help(words: list[str]) -> None:
-    if not words or words[0] in (*COMMANDS, *ALIASES, *OF_ALL):
-        return
-    word = words[0]
-    message = f"no such command: {word}"
-    name = _almost(word)
-    if name is None:
-        commands = ", ".join(COMMANDS)
-        raise UsageError(message, f"commands: {commands}")
-    raise UsageError(message, to_type("ccmove", "help", name, text="did you mean"))
+    for word in words[:1]:
+        if word in (*COMMANDS, *ALIASES, *OF_ALL):
+            return
+        hint = Hint(f"commands: {', '.join(COMMANDS)}")
+        name = _almost(word)
+        if name is not None:
+            hint = to_type("ccmove", "help", name, text="did you mean")
+        raise UsageError(f"no such command: {word}", hint)
 
 
 def _almost(word: str) -> str | None:
@@ -233,13 +228,7 @@ def _almost(word: str) -> str | None:
 
 
 @options.command("completion", Asked)
-@click.argument(
-    "arguments",
-    nargs=1,
-    metavar="SHELL",
-    type=click.Choice(list(SHELLS)),
-    callback=options.as_words,
-)
+@options.one_word(metavar="SHELL", required=True, type=click.Choice(list(SHELLS)))
 def completion_command(_: Call, asked: Asked) -> Answer:
     """Print the script that completes ccmove's arguments in SHELL.
 

@@ -73,7 +73,7 @@ allow_live = flag(
 )
 
 
-def as_words(
+def _as_words(
     _: click.Context, __: click.Parameter, word: str | None
 ) -> tuple[str, ...]:
     return () if word is None else (word,)
@@ -81,7 +81,7 @@ def as_words(
 
 # What stands after a command: any number of words, or one at most.
 words = partial(click.argument, "arguments", nargs=-1)
-one_word = partial(click.argument, "arguments", required=False, callback=as_words)
+one_word = partial(click.argument, "arguments", required=False, callback=_as_words)
 ADVANCED = ("desktop", "hash", "allow_live", "skip_path_check")
 
 

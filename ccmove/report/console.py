@@ -156,9 +156,9 @@ def _rows(
 
     width = console.width
     plain = _plain(line)
-    indent = _indent(plain)
     style, last = line[-1] if line else ("", "")
     if style == "command" and Text(plain).cell_len > width:
+        indent = _indent(plain)
         words = plain.removesuffix(last)
         if re.search(r"\w", words):
             yield from _rows(line[:-1], console)
@@ -170,13 +170,13 @@ def _rows(
         if not piece.endswith(" "):
             break
         label += piece
-    if len(label) <= width // 2:
-        rest = plain.removeprefix(label)
-        indent = max(indent, len(label) + _indent(rest))
+    if len(label) > width // 2:
+        label = ""
+    indent = len(label) + _indent(plain.removeprefix(label))
     room = width - indent
     text = Text()
     for style, piece in line:
-        text.append(breakable(piece, room), STYLES.get(style, style))
+        text.append(_breakable(piece, room), STYLES.get(style, style))
     text.rstrip()
     start = text[:indent]
     for row in text[indent:].wrap(console, room):
@@ -189,7 +189,7 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip(" "))
 
 
-def breakable(text: str, room: int) -> str:
+def _breakable(text: str, room: int) -> str:
     """Paths that are too long, broken between their parts: rich cuts anywhere."""
     room = max(room, 1)
     fits = rf"\S{{0,{room - 1}}}[/{re.escape(os.sep)}]"

@@ -82,7 +82,8 @@ def _left_out_lines(packed: Packed) -> Iterator[Line]:
         yield []
         yield [("title", "Left out")]
     for why, names in by_reason.items():
-        yield from ([f"  {name}"] for name in names)
+        for name in names:
+            yield [f"  {name}"]
         yield [("dim", f"    {why}")]
 
 
