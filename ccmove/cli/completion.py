@@ -70,9 +70,10 @@ def known_projects(
             about = "folder exists"
             if folder_exists(path) is False:
                 about = "folder gone"
+            shown = path
             if home:
-                path = path.replace(home, "~/", 1)
-            item = CompletionItem(path, help=about)
+                shown = path.replace(home, "~/", 1)
+            item = CompletionItem(shown, help=about)
             items.append(item)
     return items or folders(context, _, incomplete)
 

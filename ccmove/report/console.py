@@ -43,6 +43,10 @@ STYLES = {
 EXACT = ("before", "after")
 
 
+def note(text: str) -> Line:
+    return [("note", "Note: "), text]
+
+
 def paragraphs(*blocks: Iterable[Line]) -> list[Line]:
     """The lines of all blocks, with an empty line between two that have any."""
     lines: list[Line] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
-from ccmove.report.console import Line, Printer
+from ccmove.report.console import Line, Printer, note, paragraphs
 from ccmove.report.json import Json, Record, head, to_json
 from ccmove.report.listing import retention_lines, retention_record
 from ccmove.report.move import result_lines
@@ -85,16 +85,16 @@ def _examination_lines(
     elif harmless:
         notes = plural(len(harmless), "note")
         yield [f"{notes} (-v to show)"]
-    if examination.verified is None:
-        survey = examination.survey
-        remark = list(retention_lines(survey, survey.projects))
-        yield from remark
-        if remark:
-            yield []
-    yield _verdict(examination)
+    verdict = [_verdict(examination)]
     if fix is not None and any(finding.can_be_asked for finding in findings):
         how = "Fix it: " if len(findings) == 1 else "Fix them one by one: "
-        yield [how, ("command", fix)]
+        verdict.append([how, ("command", fix)])
+    if examination.verified is None:
+        survey = examination.survey
+        due = retention_lines(survey, survey.projects)
+        yield from paragraphs(due, verdict)
+    else:
+        yield from verdict
 
 
 def _verdict(examination: Examination) -> Line:
@@ -182,15 +182,14 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
     """What was fixed and what is left; last, how to undo it."""
     if repair.recovered:
         yield [("good", repair.recovered)]
-    for note in repair.notes:
-        yield [("note", "Note: "), note]
+    yield from map(note, repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
-        title = ("title", f"{number} left.")
         see = printer.command("doctor")
-        yield [title, " See: ", see]
+        yield [("title", f"{number} left."), " See: ", see]
+        if repair.result is not None:
+            yield []
     if repair.result is not None:
-        yield from [[]] if repair.left else []
         yield from result_lines(repair.result, printer)
     elif not repair.recovered:
         yield [("title", "Nothing was changed.")]

@@ -8,12 +8,11 @@ from dataclasses import asdict
 from ccmove.claude.retention import LINE_THAT_KEEPS, settings_file
 from ccmove.inspect.survey import Project, Survey
 from ccmove.inspect.where import Whereabouts
-from ccmove.report.console import STYLES, Line, Printer
+from ccmove.report.console import STYLES, Line, Printer, note
 from ccmove.report.json import Record, failure, head, pairs
 from ccmove.report.move import nothing_changed, show_result
 from ccmove.report.result import BackupRow, Backups, Result
-from ccmove.text import plural
-from ccmove.text import readable_size as size
+from ccmove.text import plural, readable_size
 
 NS = 1_000_000_000
 WIDE = 80  # columns of a terminal
@@ -42,7 +41,7 @@ def show_list(
     else:
         remarks.say(["Claude Code knows no projects."])
     for file, what in survey.problems.items():
-        remarks.say([("note", "Note: "), f"{file}: {what}"])
+        remarks.say(note(f"{file}: {what}"))
     remarks.say(*retention_lines(survey, projects))
 
 
@@ -82,7 +81,7 @@ def show_where(whereabouts: Whereabouts, result: Result, printer: Printer) -> No
     print(printer.shown(directory), file=printer.out)
     remarks = printer.on_stderr()
     for problem in whereabouts.problems:
-        remarks.say([("note", "Note: "), problem])
+        remarks.say(note(problem))
     if result.error is not None:
         show_result(result, printer)
 
@@ -114,7 +113,7 @@ def retention_lines(survey: Survey, projects: Iterable[Project]) -> Iterator[Lin
         return
     due = f"Claude Code will delete {plural(number, 'session')} within a week; "
     rule = f"it keeps a session for {survey.days_kept} days after its last use."
-    yield [("note", "Note: "), due + rule]
+    yield note(due + rule)
     yield [f"To keep them, set this in {settings_file(survey.layout)}:"]
     yield [("command", f"  {LINE_THAT_KEEPS}")]
 
@@ -141,7 +140,7 @@ def _table(projects: Iterable[Project], printer: Printer) -> Iterator[Line]:
         about = f"  {project.sessions:8}  "
         if is_wide:
             day = _date(project.last_used) or "-"
-            about += f"{size(project.bytes):>8}  {day[:10]:10}  "
+            about += f"{readable_size(project.bytes):>8}  {day[:10]:10}  "
         path = project.path or f"? {', '.join(project.directories)}"
         yield [(style, f"{state:6}"), about, path]
         if printer.verbose and project.kept:
@@ -157,7 +156,7 @@ def _totals(projects: list[Project], in_detail: str, printer: Printer) -> Line:
         total += project.bytes
         gone += project.exists is False
     number = plural(len(projects), "project")
-    known = f"{number}, {plural(sessions, 'session')}, {size(total)}."
+    known = f"{number}, {plural(sessions, 'session')}, {readable_size(total)}."
     if not gone and printer.verbose:
         return [known]
     if not gone:
@@ -233,7 +232,7 @@ def _pruned(backups: Backups) -> Iterator[Line]:
 def _backup_lines(row: BackupRow, state: str) -> Iterator[Line]:
     """When and how large it is, what was moved, and what it holds."""
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
-    about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
+    about = f"{date} UTC  {readable_size(row.bytes):>8}  {row.id}"
     yield [(STATES.get(state, ""), f"{state:12}  "), about]
     label = LABELS.get(row.kind, "")
     if row.holds:  # the undo of an unpack
@@ -251,4 +250,4 @@ def _backup_lines(row: BackupRow, state: str) -> Iterator[Line]:
 
 def _total(rows: tuple[BackupRow, ...]) -> str:
     total = sum(row.bytes for row in rows)
-    return f"{plural(len(rows), 'backup')}, {size(total)}"
+    return f"{plural(len(rows), 'backup')}, {readable_size(total)}"

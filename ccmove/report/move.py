@@ -11,12 +11,11 @@ from ccmove.hints import in_words
 from ccmove.inspect.mentions import NAMES
 from ccmove.inspect.values import counted
 from ccmove.report.belongings import Belongings
-from ccmove.report.console import Line, Piece, Printer, paragraphs
+from ccmove.report.console import Line, Piece, Printer, note, paragraphs
 from ccmove.report.json import to_json
 from ccmove.report.result import Change, Moves, Result
 from ccmove.rewrite.pathmap import fewest, tail_below
-from ccmove.text import amounts, plural, sessions_in_words
-from ccmove.text import readable_size as size
+from ccmove.text import amounts, plural, readable_size, sessions_in_words
 
 MOST_PROJECTS = 10  # before -v
 FORMS = ("other", "index", "config")  # what matters most stands nearest to the end
@@ -227,7 +226,7 @@ def _directories(result: Result) -> Iterator[Line]:
     for project in result.projects:
         name = os.path.basename(project.directory)
         sessions = plural(project.transcripts, "session")
-        about = f"{name}  {sessions}, {size(project.size)}"
+        about = f"{name}  {sessions}, {readable_size(project.size)}"
         done = DONE[project.kind]
         if result.is_unpack:
             done = "removed" if result.is_undo else "added"
@@ -314,11 +313,10 @@ def _still_to_do(result: Result) -> Iterator[Line]:
 
 
 def _notes(result: Result) -> Iterator[Line]:
-    for warning in result.warnings:
-        yield [("note", "Note: "), warning]
+    yield from map(note, result.warnings)
     if result.remembering and result.belongings.notes:
         sessions = plural(result.remembering, "session")
-        yield [("note", "Note: "), REMEMBERED.format(sessions)]
+        yield note(REMEMBERED.format(sessions))
 
 
 def _how_it_ended(result: Result, printer: Printer) -> Line:

@@ -4,12 +4,11 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ccmove.report.console import Line, Printer
+from ccmove.report.console import Line, Printer, note
 from ccmove.report.json import Record, to_json
 from ccmove.report.move import MOST_PROJECTS, more, nothing_changed
 from ccmove.report.result import Leftover, MovedProject, Moves, Result
-from ccmove.text import amounts, command_line, plural, sessions_in_words
-from ccmove.text import readable_size as size
+from ccmove.text import amounts, command_line, plural, readable_size, sessions_in_words
 from ccmove.transfer.packed import Packed, PackedAmount
 
 SECRETS = "secrets of MCP servers; --with-secrets packs them, too"
@@ -33,7 +32,7 @@ def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
         yield [
             ("dim", f"{'to':>{len(verb)}}  "),
             ("bold", target),
-            f" ({size(packed.size)})",
+            f" ({readable_size(packed.size)})",
         ]
     yield []
     most = None if printer.verbose else MOST_PROJECTS
@@ -47,7 +46,7 @@ def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
     yield from _left_out_lines(packed)
     for warning in packed.warnings:
         yield []
-        yield [("note", "Note: "), warning]
+        yield note(warning)
     yield []
     if is_planned:
         yield nothing_changed(packed.apply)
