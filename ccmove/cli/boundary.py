@@ -91,9 +91,9 @@ class Call:
         self.rolled_back = recover(layout, self.progress(), dry_run=dry_run)
         return layout
 
-    def progress(self) -> Progress:
+    def progress(self, printer: Printer | None = None) -> Progress:
         """Where long work says how far it is; off the screen when the command ends."""
-        bar = Progress(self.printer)
+        bar = Progress(printer or self.printer)
         click.get_current_context().call_on_close(bar.close)
         return bar
 

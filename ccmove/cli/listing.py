@@ -55,8 +55,7 @@ def list_command(call: Call, asked: ListOptions) -> Answer:
             continue
         projects.append(project)
     projects.sort(key=SORTS[asked.sort])
-    with_all = replace(asked, verbose=True)
-    in_detail = with_all.to_line()
+    in_detail = replace(asked, verbose=True).to_line()
     show = partial(show_list, survey, projects, in_detail)
     return Answer(show)
 

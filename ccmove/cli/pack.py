@@ -14,7 +14,6 @@ from ccmove.commands.options import PackOptions
 from ccmove.commands.pack import check_words, pack, with_file
 from ccmove.errors import CcmoveError, UsageError
 from ccmove.hints import ask
-from ccmove.report.console import Progress
 from ccmove.report.packing import show_packed
 
 
@@ -28,7 +27,7 @@ from ccmove.report.packing import show_packed
     metavar="FILE",
     help="Write to FILE (.tar.gz, .tar or .tar.zst) [default: standard output].",
 )
-@options.flag("-n", "--dry-run", help="Preview: show what would be packed.")
+@flag("-n", "--dry-run", help="Preview: show what would be packed.")
 @flag("--only", help="Pack only PATH itself, not projects nested inside it.")
 @click.option(
     "--session",
@@ -46,14 +45,9 @@ def pack_command(call: Call, asked: PackOptions) -> Answer:
     """
     _check_words(asked)
     layout = call.find_layout()
-    on_stderr = call.printer.on_stderr()
-    progress = Progress(on_stderr)
-    try:
-        packed = pack(layout, asked, progress, _write_to_pipe)
-    finally:
-        progress.close()
-    show = partial(show_packed, packed)
-    return Answer(show)
+    progress = call.progress(call.printer.on_stderr())
+    packed = pack(layout, asked, progress, _write_to_pipe)
+    return Answer(partial(show_packed, packed))
 
 
 def _check_words(asked: PackOptions) -> None:
@@ -62,11 +56,10 @@ def _check_words(asked: PackOptions) -> None:
     if asked.dry_run or asked.output is not None:
         return
     if asked.json:
-        what = "--json needs -o FILE: the archive goes to standard output"
-        raise UsageError(what)
+        raise UsageError("--json needs -o FILE: the archive goes to standard output")
     if sys.stdout is None or sys.stdout.isatty():
-        to_file = with_file(asked)
-        raise UsageError("an archive is not for a terminal", ask(to_file))
+        hint = ask(with_file(asked))
+        raise UsageError("an archive is not for a terminal", hint)
 
 
 def _write_to_pipe(pieces: Iterator[bytes]) -> int:
