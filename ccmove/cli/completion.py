@@ -104,9 +104,10 @@ def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> It
 
 def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
     """IDs of the backups, the newest first, what was already undone last."""
-    undone, items = [], []
+    items = []
     with contextlib.suppress(Exception):
-        for backup in reversed(all_backups(_layout(context))):
+        newest_first = all_backups(_layout(context))[::-1]
+        for backup in sorted(newest_first, key=lambda backup: not backup.stands):
             manifest = backup.manifest
             if manifest is None or incomplete not in backup.id:
                 continue
@@ -115,8 +116,5 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
             if rest:
                 about += " and more"
             item = CompletionItem(backup.id, help=printable(about))
-            if backup.stands:
-                items.append(item)
-            else:
-                undone.append(item)
-    return items + undone
+            items.append(item)
+    return items

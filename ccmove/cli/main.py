@@ -103,18 +103,15 @@ class Commands(click.Group):
         self, ctx: click.Context, incomplete: str
     ) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
+        if incomplete.startswith("-"):
+            return command_named("move").shell_complete(ctx, incomplete)
         items = super().shell_complete(ctx, incomplete)
         if "help".startswith(incomplete):
             items.append(CompletionItem("help"))
-        items += command_named("move").shell_complete(ctx, incomplete)
-        if not incomplete.startswith("-"):
-            for item in known_projects(ctx, None, incomplete):
-                if item.type == "plain" or not items:
-                    items.append(item)
-        offered = {}
-        for item in items:
-            offered[item.value] = item
-        return list(offered.values())
+        for item in known_projects(ctx, None, incomplete):
+            if item.type == "plain" or not items:
+                items.append(item)
+        return items
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help of the whole program: moves first, for that is what it is for."""
