@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sized
+from itertools import groupby
 from operator import attrgetter
 
 from ccmove.claude.layout import are_settings
@@ -152,7 +152,7 @@ def _summary(result: Result) -> Iterator[Line]:
         if row:
             yield [f"  {', '.join(row)}"]
     files = [change for change in result.changes if are_settings([change.file])]
-    for changes in by_document(files):
+    for changes in _by_document(files):
         names = map(_names, changes)
         yield [f"  {counted(names)} in {changes[0].ends}"]
     yield from _merged(result)
@@ -210,12 +210,11 @@ def _short_name(path: str, result: Result) -> str:
     return tail.strip("/\\") or os.path.basename(new)
 
 
-def by_document(changes: Iterable[Change]) -> list[list[Change]]:
+def _by_document(changes: Iterable[Change]) -> Iterator[list[Change]]:
     """The changes of each document, those that matter most last."""
-    documents: dict[tuple[str, str], list[Change]] = defaultdict(list)
-    for change in changes:
-        documents[change.file, change.ends].append(change)
-    return sorted(documents.values(), key=lambda rows: FORMS.index(rows[0].form))
+    ordered = sorted(changes, key=lambda change: FORMS.index(change.form))
+    for _, rows in groupby(ordered, key=attrgetter("file", "ends")):
+        yield list(rows)
 
 
 def _directories(result: Result) -> Iterator[Line]:
@@ -238,7 +237,7 @@ def _directories(result: Result) -> Iterator[Line]:
 
 def _differences(result: Result) -> Iterator[Line]:
     """Each document with its values, the history last."""
-    for changes in by_document(result.changes):
+    for changes in _by_document(result.changes):
         yield [("bold", f"  {changes[0].file}")]
         for change in changes:
             yield from _pair(_label(change), change.before, change.after)
