@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePath
 
-from ccmove.claude.commits import first_commit
-from ccmove.claude.gitfiles import heads, linked_as, remotes
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.naming import encode, may_be_name_of, sieve, uncut
 from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import State
+from ccmove.inside.checkouts import heads, linked_as, remotes
+from ccmove.inside.commits import first_commit
 from ccmove.inside.hook import has_another_session
 from ccmove.rewrite.pathmap import (
     Move,
