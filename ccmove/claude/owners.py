@@ -6,16 +6,17 @@ and `-a-my-app-docker` looks as if it were below `/a/my-app`. Three rules decide
 
 - A session belongs to the path it names if that encodes to its directory, else to the
   directory (it was brought there); our own earlier moves may say whose it is then.
+  That is `Holding.owner_of_session`.
 - A directory belongs to those whose sessions it has, else to those who are listed for
-  it, else to who asks by name, else to the one folder of that name.
+  it, else to who asks by name, else to the one folder of that name: `Holding.claims`.
 - What belongs to a directory is its only claimant's. Where several have a claim it is
-  nobody's: it stays, and is named.
+  nobody's: it stays, and is named. That is `Holding.owner`.
 """
 
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -41,11 +42,9 @@ from ccmove.rewrite.windows import is_windows, native
 
 BY_TRANSCRIPTS = "its transcripts"
 BY_NAME = "its name, which nobody else claims"
-BY_US = "an earlier move"
-BY_FOLDER = "the only folder of this name"
 OF_ALL = (INDEX, MEMORY)  # what a directory has once, for everybody who shares it
 
-Claim = tuple[str, str]  # a path, and what says that the directory is its
+Claims = dict[str, str]  # a path, and what says that the directory is its
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +107,10 @@ def _folders_named(name: str, base: str) -> Iterator[str]:
             yield from _folders_named(name, path)
 
 
-def listed_in(prompts: Iterable[str], config: Iterable[str]) -> list[Claim]:
+def listed_in(prompts: Iterable[str], config: Iterable[str]) -> Claims:
     """The claims of paths that the history and the config file list."""
-    with_prompts = _claims(map(native, prompts), "the prompt history")
-    return with_prompts + _claims(config, "the config file")
+    claims = dict.fromkeys(config, "the config file")
+    return claims | dict.fromkeys(map(native, prompts), "the prompt history")
 
 
 class Owners:
@@ -122,7 +121,7 @@ class Owners:
         state: State,
         ledger: Ledger,
         paths: PathMap,  # the moves that are asked about
-        listed: Iterable[Claim],  # by the history and the config file
+        listed: Claims,  # by the history and the config file
         # Named too, but nowhere that Claude Code finds sessions by: they get what
         # nobody claims.
         others: Iterable[str] = (),
@@ -131,37 +130,36 @@ class Owners:
         self.state = state
         self.paths = paths
         self.ledger = ledger
-        self.listed = tuple(listed)
         self.exists = cache(folder_exists)
         self.of = cache(self._holding)  # a directory, by its name
         olds = [old for old, _ in paths.moves]
         news = [new for _, new in paths.moves]
-        both = [*olds, *news]
         has_windows = any(map(is_windows, olds))
         self._folds = has_windows or ignores_case(state.layout.projects)
+        both = [*olds, *news]
         self._asked_for = at_or_below(both)
-        self._in_lower_case = at_or_below(map(str.lower, both))
-        self._passes = sieve(*map(self.fold, olds))
-        self._listed = self._by_name(self.listed)
-        self._add_earlier_moves()
-        self._others = self._by_name(_claims(others, "a list"))
-        self._asking = self._by_name(_claims(news, BY_NAME))  # OLD before NEW
-        self._asking |= self._by_name(_claims(olds, BY_NAME))
+        self._folded = at_or_below(map(self.fold, both))
+        self._passes = sieve(*map(self.fold, olds))  # by the name alone, never a proof
+        self._movable = sorted({*olds, *listed})
+        self._listed = self._by_name(listed)
+        for name, owners in ledger.owners.items():
+            listed_here = self._listed[self.fold(name)]
+            for path in owners:
+                listed_here.setdefault(path, "an earlier move")
+        self._others = self._by_name(dict.fromkeys(others, "a list"))
+        of_news = dict.fromkeys(news, BY_NAME)
+        of_olds = dict.fromkeys(olds, BY_NAME)
+        self._asking = self._by_name(of_news)
+        self._asking.update(self._by_name(of_olds))  # OLD before NEW
 
-    def _add_earlier_moves(self) -> None:
-        for name, paths in self.ledger.owners.items():
-            claims = _claims(sorted(paths), BY_US)
-            self._listed[self.fold(name)] += claims
-
-    def _by_name(self, claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+    def _by_name(self, claims: Claims) -> dict[str, Claims]:
         """By each name that some client gives the path;
         a long name's unknown suffix is none.
         """
-        by_name: dict[str, list[Claim]] = defaultdict(list)
-        for claim in claims:
-            names = map(self.fold, possible_names(claim[0]))
-            for name in dict.fromkeys(names):
-                by_name[name].append(claim)
+        by_name: dict[str, Claims] = defaultdict(dict)
+        for path, evidence in claims.items():
+            for name in possible_names(path):
+                by_name[self.fold(name)][path] = evidence
         return by_name
 
     def _holding(self, name: str) -> "Holding":
@@ -170,31 +168,28 @@ class Owners:
     def concerned(self) -> "list[Holding]":
         """Every directory that may concern the moves. None of them may be a link."""
         self._refuse_links()
-        state = self.state
-        names = filter(self.may_concern, state.directory_names)
-        directories = [*state.readable(names)]
-        olds: set[str] = set()
+        own: set[str] = set()
         for old, _ in self.paths.moves:
-            olds.update(possible_names(old))
-        for closed in state.closed:  # of another project, or else it is an error
-            if closed.name in olds:
-                state.directory(closed.name)
-        return [self.of(directory.name) for directory in directories]
+            own.update(possible_names(old))
+        names = []
+        for name in self.state.directory_names:
+            if is_of_downloads(name) or not self._passes(self.fold(name)):
+                continue
+            if name in own:
+                self.of(name)  # if that is closed to us, it is an error
+            names.append(name)
+        readable = self.state.readable(names)
+        return [self.of(directory.name) for directory in readable]
 
     def _refuse_links(self) -> None:
         """Neither a directory that is moved nor where it goes may be a link."""
         projects = self.state.layout.projects
-        for path, _ in sorted({*self.paths.moves, *self.listed}):
+        for path in self._movable:
             new = self.paths.map(path)
             if new is None:
                 continue
-            refuse_link(projects / encode(new))
-            for name in possible_names(path):
+            for name in (encode(new), *possible_names(path)):
                 refuse_link(projects / name)
-
-    def may_concern(self, name: str) -> bool:
-        """A first sieve by the name alone, never a proof."""
-        return self._passes(self.fold(name)) and not is_of_downloads(name)
 
     def fits(self, name: str, path: str) -> bool:
         return may_be_name_of(self.fold(name), self.fold(path))
@@ -206,31 +201,16 @@ class Owners:
         """Whether `path` is one of the move in other letters:
         the same folder, another name.
         """
-        if not self._folds or self._asked_for.covers(path):
+        if self._asked_for.covers(path):
             return False
-        return self._in_lower_case.covers(path.lower())
+        return self._folded.covers(self.fold(path))
 
     def is_respelled(self, old: str, new: str) -> bool:
         """Whether they are one folder, which is there, in other letters."""
-        is_other = self._folds and old != new and old.lower() == new.lower()
+        is_other = old != new and self.fold(old) == self.fold(new)
         return is_other and bool(self.exists(old))
 
-    def session_owner(self, directory: str, item: Item) -> str | None:
-        """A session is the path's that it names if that encodes to its directory; None
-        when it goes with the directory.
-
-        That is the client's own rule (docs/claude-state.md): after two moves a
-        transcript still names a path of long ago. Where one of our moves brought it,
-        that says whose it is.
-        """
-        moved_here = self.ledger.entries.get((directory, item.name))
-        if moved_here is not None or item.path is None:
-            return moved_here
-        if self.is_other_case(item.path) or not self.fits(directory, item.path):
-            return None
-        return item.path
-
-    def claims_without_sessions(self, directory: ProjectDirectory) -> dict[str, str]:
+    def claims_without_sessions(self, directory: ProjectDirectory) -> Claims:
         """A directory without sessions of somebody's is who is listed for it, else who
         asks by name, else whose stale entry it has, else the one folder's of its name.
 
@@ -239,33 +219,18 @@ class Owners:
         was left, and tests/claude/test_owners.py has the table.
         """
         name = self.fold(directory.name)
-        listed = self._listed_for(directory)
-        claims = (
-            [claim for claim in listed if self._is_in_use(claim[0])]
+        listed = dict(self._listed.get(name, {}))
+        for path in directory.index_paths:
+            if self.fits(name, path):
+                listed.setdefault(path, "its index")
+        stale = self._others.get(name, {}) | listed
+        return (
+            _those(listed, self._is_in_use)
             or self._asking.get(name)
-            or self._stale(name, listed)
-            or self._by_folder(directory)
+            or _those(stale, self.exists)
+            or stale
+            or _of_the_only_folder(directory)
         )
-        return dict(reversed(claims))
-
-    def _stale(self, name: str, listed: list[Claim]) -> list[Claim]:
-        """Whoever is listed anywhere, those with a folder if there are some."""
-        stale = listed + self._others.get(name, [])
-        with_folder = [claim for claim in stale if self.exists(claim[0])]
-        return with_folder or stale
-
-    def _listed_for(self, directory: ProjectDirectory) -> list[Claim]:
-        name = directory.name
-        in_index = [path for path in directory.index_paths if self.fits(name, path)]
-        listed = self._listed.get(self.fold(name), [])
-        return listed + _claims(sorted(in_index), "its index")
-
-    def _by_folder(self, directory: ProjectDirectory) -> list[Claim]:
-        """The one existing folder of this name: Claude Code would find it there."""
-        folders = list(_folders_named(directory.name, directory.path.anchor))
-        if len(folders) != 1:
-            return []
-        return _claims(folders, BY_FOLDER)
 
     def _is_in_use(self, path: str) -> bool:
         """Whether a path that is listed counts: it moves, or is there."""
@@ -274,8 +239,16 @@ class Owners:
         return bool(self.exists(path)) and not self.is_other_case(path)
 
 
-def _claims(paths: Iterable[str], evidence: str) -> list[Claim]:
-    return [(path, evidence) for path in paths]
+def _those(claims: Claims, count: Callable[[str], bool | None]) -> Claims:
+    return {path: evidence for path, evidence in claims.items() if count(path)}
+
+
+def _of_the_only_folder(directory: ProjectDirectory) -> Claims:
+    """The one existing folder of this name: Claude Code would find it there."""
+    folders = list(_folders_named(directory.name, directory.path.anchor))
+    if len(folders) != 1:
+        return {}
+    return dict.fromkeys(folders, "the only folder of this name")
 
 
 class Holding:
@@ -288,20 +261,33 @@ class Holding:
 
     @cached_property
     def owner_of_session(self) -> dict[str, str | None]:
-        """Whose each session is by itself; None for one that is the directory's."""
+        """Whose each session is by itself: the path's that it names if that encodes to
+        this directory; None when it goes with the directory.
+
+        That is the client's own rule (docs/claude-state.md): after two moves a
+        transcript still names a path of long ago. Where one of our moves brought it,
+        that says whose it is.
+        """
         whose: dict[str, str | None] = {}
+        owners = self.owners
+        name = self.directory.name
+        brought = owners.ledger.entries
         for item in self.directory.transcripts:
-            owner = self.owners.session_owner(self.directory.name, item)
-            whose[session_of(item.name)] = owner
+            path = item.path
+            if path is not None and (
+                owners.is_other_case(path) or not owners.fits(name, path)
+            ):
+                path = None
+            session = session_of(item.name)
+            whose[session] = brought.get((name, item.name), path)
         return whose
 
     @cached_property
-    def claims(self) -> dict[str, str]:
+    def claims(self) -> Claims:
         """Paths with a claim on the directory, each with its evidence."""
-        with_sessions = set(filter(None, self.owner_of_session.values()))
-        if with_sessions:
-            return dict.fromkeys(sorted(with_sessions), BY_TRANSCRIPTS)
-        return self.owners.claims_without_sessions(self.directory)
+        with_sessions = filter(None, self.owner_of_session.values())
+        by_sessions = dict.fromkeys(with_sessions, BY_TRANSCRIPTS)
+        return by_sessions or self.owners.claims_without_sessions(self.directory)
 
     @cached_property
     def moving(self) -> list[str]:

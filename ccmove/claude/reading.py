@@ -225,33 +225,6 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
 
 
 @contextlib.contextmanager
-def hashed(read: Read, digest: hashlib._Hash) -> Iterator[Read]:
-    """The same reads; of what they cover the hash is complete in the end, by another
-    thread.
-
-    They have to begin at the beginning and leave nothing out; they may overlap.
-    """
-    done = 0
-
-    def hash_all(blocks: Iterator[bytes]) -> None:
-        for block in blocks:
-            digest.update(block)
-
-    with handed_over(hash_all) as hand_over:
-
-        def reading(offset: int, length: int) -> bytes:
-            nonlocal done
-            block = read(offset, length)
-            end = offset + len(block)
-            if end > done:
-                hand_over(block[done - offset :])
-                done = end
-            return block
-
-        yield reading
-
-
-@contextlib.contextmanager
 def handed_over(
     take: Callable[[Iterator[bytes]], None],
 ) -> Iterator[Callable[[bytes], None]]:

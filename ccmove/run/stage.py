@@ -19,7 +19,6 @@ from ccmove.claude.reading import (
     Fingerprint,
     add_to_hash,
     handed_over,
-    hashed,
     is_there,
     open_again,
     reader,
@@ -115,9 +114,10 @@ class StagedHistory:
         planned = self.scan.new_size()
         with (
             self._opened_now() as file,
-            hashed(reader(file), self._before) as read,
             handed_over(self._read_back) as hand_over,
         ):
+            read = reader(file)
+            add_to_hash(self._before, read, 0, self._seen.size)
             attributes = Attributes()
             if not self.write.is_made:
                 facts = os.fstat(file.fileno())
