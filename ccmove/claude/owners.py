@@ -139,7 +139,6 @@ class Owners:
         both = [*olds, *news]
         self._asked_for = at_or_below(both)
         self._folded = at_or_below(map(self.fold, both))
-        self._passes = sieve(*map(self.fold, olds))  # by the name alone, never a proof
         self._movable = sorted({*olds, *listed})
         self._listed = self._by_name(listed)
         for name, owners in ledger.owners.items():
@@ -168,18 +167,23 @@ class Owners:
     def concerned(self) -> "list[Holding]":
         """Every directory that may concern the moves. None of them may be a link."""
         self._refuse_links()
+        olds = [old for old, _ in self.paths.moves]
+        passes = sieve(*map(self.fold, olds))  # by the name alone, never a proof
         own: set[str] = set()
-        for old, _ in self.paths.moves:
+        for old in olds:
             own.update(possible_names(old))
         names = []
         for name in self.state.directory_names:
-            if is_of_downloads(name) or not self._passes(self.fold(name)):
+            if is_of_downloads(name) or not passes(self.fold(name)):
                 continue
             if name in own:
                 self.of(name)  # if that is closed to us, it is an error
             names.append(name)
-        readable = self.state.readable(names)
-        return [self.of(directory.name) for directory in readable]
+        holdings = []
+        for directory in self.state.readable(names):
+            holding = self.of(directory.name)
+            holdings.append(holding)
+        return holdings
 
     def _refuse_links(self) -> None:
         """Neither a directory that is moved nor where it goes may be a link."""
