@@ -53,18 +53,16 @@ def identity(folder: str) -> Identity:
     """The repository whose checkout the folder is; empty when it is none."""
     if not os.path.lexists(f"{folder}/.git"):
         return Identity()  # a subfolder is not the repository that it is in
-    remotes = _remotes(folder)
+    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
+    lines = urls.splitlines()  # `remote.<name>.url <url>`
+    names = filter(None, map(owner_and_name, lines))
+    remotes = frozenset(names)
     shallow = ask(folder, "rev-parse", "--is-shallow-repository")
     if shallow != "false\n":
         return Identity(remotes)  # its oldest commit is not the first
-    roots = ask(folder, "rev-list", "--max-parents=0", "HEAD") or ""
-    return Identity(remotes, frozenset(roots.split()))
-
-
-def _remotes(folder: str) -> frozenset[str]:
-    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
-    names = map(owner_and_name, urls.splitlines())  # `remote.<name>.url <url>`
-    return frozenset(filter(None, names))
+    commits = ask(folder, "rev-list", "--max-parents=0", "HEAD") or ""
+    roots = commits.split()
+    return Identity(remotes, frozenset(roots))
 
 
 def reflog(folder: str) -> list[tuple[int, str]]:
@@ -94,17 +92,9 @@ def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class WorktreeRepair:
-    """What git has to repair between a repository and its worktrees."""
-
-    what: str
-    command: tuple[str, ...]
-
-
-def find_repair(folder: Path, paths: PathMap) -> WorktreeRepair | None:
-    """What this move broke between the folder and its worktrees, or its repository;
-    None when nothing is broken.
+def find_repair(folder: Path, paths: PathMap) -> Hint | None:
+    """What this move broke between the folder and its worktrees, or its repository, and
+    git's command for it; None when nothing is broken.
     """
     record = gitdir(folder)
     if record is None:
@@ -114,37 +104,37 @@ def find_repair(folder: Path, paths: PathMap) -> WorktreeRepair | None:
         return None
     repository = record.parent.parent.parent
     what = f"the repository {repository} still points to this worktree at its old path"
-    return WorktreeRepair(what, _command(repository, str(folder)))
+    return _repair(repository, what, folder)
 
 
-def _repair_of_repository(folder: Path, paths: PathMap) -> WorktreeRepair | None:
+def _repair_of_repository(folder: Path, paths: PathMap) -> Hint | None:
     """The same for the repository: its worktrees moved along, or are elsewhere, and
     know its old place.
     """
-    moved: list[str] = []
-    elsewhere: list[str] = []
+    moved: list[Path] = []
+    elsewhere: list[Path] = []
     for record in sorted(folder.glob(".git/worktrees/*/gitdir")):
         file = record.parent / small_text(record)  # the worktree's .git
         new = paths.map(str(file.parent))
         if new is None:
             if paths.named_in(small_text(file)):
-                elsewhere.append(str(file.parent))
+                elsewhere.append(file.parent)
             continue
         there = gitdir(Path(new))
         if there is not None and there.name == record.parent.name:
-            moved.append(new)  # else it was removed, and its sessions went elsewhere
+            moved.append(Path(new))  # else it was removed, its sessions went elsewhere
     worktrees = moved + elsewhere
     if not worktrees:
         return None
     what = f"{len(worktrees)} worktrees still point"
     if len(worktrees) == 1:
         what = f"the worktree {worktrees[0]} still points"
-    command = _command(folder, *moved)
-    return WorktreeRepair(f"{what} to the repository at its old path", command)
+    what = f"{what} to the repository at its old path"
+    return _repair(folder, what, *moved)
 
 
-def _command(repository: str | Path, *worktrees: str) -> tuple[str, ...]:
-    return "git", "-C", str(repository), "worktree", "repair", *worktrees
+def _repair(repository: Path, what: str, *worktrees: Path) -> Hint:
+    return to_type("git", "-C", repository, "worktree", "repair", *worktrees, text=what)
 
 
 def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
@@ -156,11 +146,12 @@ def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
     for folder in dict.fromkeys(folders):
         try:
             needed = find_repair(Path(folder), paths)
-            if needed is None:
-                continue
-            command = needed.command
         except OSError:  # the move is done by now: no failure here may say otherwise
-            command = _command(folder)
-        answer = ask(folder, *command[1:], timeout=REPAIRING)
+            needed = _repair(Path(folder), "")
+        if needed is None:
+            continue
+        _, *arguments = needed.command
+        answer = ask(folder, *arguments, timeout=REPAIRING)
         if answer is None:
-            yield to_type(*command, text="git's worktrees could not be repaired; run")
+            text = "git's worktrees could not be repaired; run"
+            yield to_type(*needed.command, text=text)

@@ -91,8 +91,7 @@ def running_sessions(layout: Layout) -> list[LiveSession]:
 
 def daemon_is_running(layout: Layout) -> bool:
     """Whether the client's background daemon owns its job files right now."""
-    record = _record(layout.daemon_lock)
-    return bool(record) and _is_alive(record, _processes())
+    return _is_alive(_record(layout.daemon_lock), _processes())
 
 
 def is_running(pid: int) -> bool:
@@ -120,11 +119,10 @@ def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
         record = _record(file)
         pid = record.get("pid")
         folder = record.get("cwd")
-        session = record.get("sessionId")
         if not isinstance(pid, int) or not isinstance(folder, str):
             continue
-        if not isinstance(session, str):
-            session = None
+        named = record.get("sessionId")
+        session = named if isinstance(named, str) else None
         domain = record.get("pidDomain")
         if isinstance(domain, str) and domain != here:
             with contextlib.suppress(FileNotFoundError):  # it has just ended
@@ -152,9 +150,8 @@ def _is_alive(record: dict[str, object], processes: Processes) -> bool:
     Pids are used again; Wine gives the same few all the time (docs/windows.md).
     """
     pid = record.get("pid")
-    if type(pid) is not int or pid not in processes:
-        return False
-    return processes[pid].began_at(record.get("procStart"))
+    process = processes.get(pid) if isinstance(pid, int) else None
+    return process is not None and process.began_at(record.get("procStart"))
 
 
 def noted_start(text: str) -> float | None:

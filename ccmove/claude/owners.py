@@ -121,10 +121,7 @@ class Owners:
         state: State,
         ledger: Ledger,
         paths: PathMap,  # the moves that are asked about
-        listed: Claims,  # by the history and the config file
-        # Named too, but nowhere that Claude Code finds sessions by: they get what
-        # nobody claims.
-        others: Iterable[str] = (),
+        listed: Claims,  # by the history, the config file and the like
     ) -> None:
         """Sort what is listed by the names of directories."""
         self.state = state
@@ -145,7 +142,6 @@ class Owners:
             listed_here = self._listed[self.fold(name)]
             for path in owners:
                 listed_here.setdefault(path, "an earlier move")
-        self._others = self._by_name(dict.fromkeys(others, "a list"))
         of_news = dict.fromkeys(news, BY_NAME)
         of_olds = dict.fromkeys(olds, BY_NAME)
         self._asking = self._by_name(of_news)
@@ -227,12 +223,11 @@ class Owners:
         for path in directory.index_paths:
             if self.fits(name, path):
                 listed.setdefault(path, "its index")
-        stale = self._others.get(name, {}) | listed
         return (
             _those(listed, self._is_in_use)
             or self._asking.get(name)
-            or _those(stale, self.exists)
-            or stale
+            or _those(listed, self.exists)
+            or listed
             or _of_the_only_folder(directory)
         )
 

@@ -51,10 +51,7 @@ Tick = Callable[[int, int], None]  # bytes that were read, and how many there ar
 
 def _remembers(tail: bytes) -> bool:
     versions = _VERSION.findall(tail)
-    if not versions:
-        return False
-    last = tuple(map(int, versions[-1]))
-    return last >= REMEMBERS_SINCE
+    return bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
 
 
 def _relocated(tail: bytes) -> str | None:
@@ -80,11 +77,18 @@ def _first_folder(file: BinaryIO) -> str | None:
 
 
 def _string(line: bytes, key: str) -> str | None:
+    value = get(record_in(line), key)
+    return native(value) if isinstance(value, str) else None
+
+
+def record_in(line: bytes) -> object:
+    """What a line of a transcript says; None where it is half of one, or none of the
+    client's.
+    """
     try:
-        value = get(json.loads(line.decode("utf-8", "replace")), key)
+        return json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    return native(value) if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,14 +127,12 @@ class ProjectDirectory:
 
     def named_paths(self) -> set[str]:
         """Paths of transcripts or the index that really encode to this directory."""
-        paths = set(self.index_paths)
-        for item in self.transcripts:
-            if item.path is not None:
-                paths.add(item.path)
-        return {path for path in paths if may_be_name_of(self.name, path)}
+        paths = {*self.index_paths, *(item.path for item in self.transcripts)}
+        return {path for path in paths if path and may_be_name_of(self.name, path)}
 
 
 def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
+    """Of a transcript with the project path that it names, by the client's own rule."""
     name = entry.name
     is_file = entry.is_file(follow_symlinks=False)
     if not is_file or not name.endswith(".jsonl"):
@@ -142,34 +144,28 @@ def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
             return Item(name, is_dir=False)
         raise
     with open(fd, "rb", buffering=TAIL // 4) as file:
-        return _transcript(name, file)
-
-
-def _transcript(name: str, file: BinaryIO) -> Item:
-    """With the project path that it names, by the client's own rule."""
-    size = os.fstat(file.fileno()).st_size
-    start = max(0, size - TAIL)
-    file.seek(start)
-    tail = file.read()
-    path = _relocated(tail)
-    if path is None:
-        file.seek(0)
-        path = _first_folder(file)
+        size = os.fstat(fd).st_size
+        file.seek(max(0, size - TAIL))
+        tail = file.read()
+        path = _relocated(tail)
+        if path is None:
+            file.seek(0)
+            path = _first_folder(file)
     return Item(name, False, path, size, _remembers(tail))
 
 
 def _index_paths(index: Document | None) -> frozenset[str]:
     """The project paths that an index names; none when it is not an index."""
-    if index is None:
-        return frozenset()
     try:
-        root = value_of(index.text)
+        root = value_of(index.text if index is not None else "")
     except NotJsonError:
         return frozenset()
-    records = [root, *_list(get(root, "entries"))]
-    values = [get(record, "projectPath") for record in records]
-    values.append(get(root, "originalPath"))
-    return frozenset(_paths(values))
+    values = [get(root, "originalPath"), get(root, "projectPath")]
+    for entry in _list(get(root, "entries")):
+        path = get(entry, "projectPath")
+        values.append(path)
+    paths = _absolute_paths(values)
+    return frozenset(paths)
 
 
 class State:
@@ -275,17 +271,15 @@ class State:
             ) from None
 
     @cached_property
-    def _in_config(self) -> tuple[list[str], dict[str, list[str]]]:
-        """The projects of the config file, and the folders of each repository."""
-        values = self.config_values
-        links = members(values, "githubRepoPaths")
-        folders = {name: _absolute_paths(paths) for name, paths in links.items()}
-        return list(members(values, "projects")), folders
+    def config_paths(self) -> tuple[str, ...]:
+        projects = members(self.config_values, "projects")
+        return tuple(dict.fromkeys(map(native, projects)))
 
     @cached_property
-    def config_paths(self) -> tuple[str, ...]:
-        keys, _ = self._in_config
-        return tuple(dict.fromkeys(map(native, keys)))
+    def repositories(self) -> dict[str, list[str]]:
+        """The folders of each repository of GitHub, as the config file links them."""
+        links = members(self.config_values, "githubRepoPaths")
+        return {name: _absolute_paths(paths) for name, paths in links.items()}
 
     @cached_property
     def config_entries(self) -> dict[str, str]:
@@ -301,11 +295,6 @@ class State:
         with open_history(self.layout.history) as (read, seen):
             counted = count_prompts(read, seen.size, self._tick)
         return {native(path): count for path, count in counted.items()}
-
-    @property
-    def repositories(self) -> dict[str, list[str]]:
-        _, folders = self._in_config
-        return folders
 
     @cached_property
     def named(self) -> dict[str, Counter[str]]:
@@ -389,11 +378,7 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _paths(values: list[object]) -> list[str]:
-    return [native(value) for value in values if isinstance(value, str)]
-
-
 def _absolute_paths(values: object) -> list[str]:
     """Those of a list that are absolute paths; none when it is not a list."""
-    paths = _paths(_list(values))
+    paths = [native(value) for value in _list(values) if isinstance(value, str)]
     return [path for path in paths if path.startswith("/") or is_windows(path)]

@@ -5,51 +5,43 @@ finds no worktree there, says so and goes on in the main checkout; started insid
 worktree it stays in it (seen with 2.1.327).
 """
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ccmove.claude.reading import directory
-from ccmove.claude.state import GONE_SINCE, SESSION_ID, TAIL, get, members
+from ccmove.claude.reading import names_in, open_regular
+from ccmove.claude.state import SESSION_ID, TAIL, get, members, record_in
+from ccmove.errors import RefusedError
 from ccmove.rewrite.windows import native
 
 NOTE = "worktree-state"
 
 
 def sessions_in_worktrees(path: Path) -> Iterator[tuple[str, str]]:
-    """The sessions of a project directory that are in a worktree, each with its path.
-
-    Only the first and the last 64 kB of a transcript are read: the client repeats the
-    note at the end of every start.
-    """
-    with directory(path) as folder, folder.scan() as entries:
-        names = [e.name for e in entries if e.is_file(follow_symlinks=False)]
-        for name in sorted(names):
-            session = name.removesuffix(".jsonl")
-            if session == name or not SESSION_ID.fullmatch(session):
-                continue
-            try:
-                with open(folder.open(name), "rb") as transcript:
-                    worktree = _worktree(transcript)
-            except OSError as error:
-                if error.errno not in GONE_SINCE:
-                    raise
-                continue
-            if worktree is not None:
-                yield session, worktree
-
-
-def _worktree(transcript: BinaryIO) -> str | None:
-    """What the last note says; None also where the session left its worktree."""
-    for line in reversed(_both_ends(transcript).split(b"\n")):
-        if NOTE.encode() not in line:
+    """The sessions of a project directory that are in a worktree, with its path."""
+    for name in names_in(path):
+        session = name.removesuffix(".jsonl")
+        if session == name or not SESSION_ID.fullmatch(session):
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue  # half of a line, or none of the client's
+            transcript = open_regular(path / name)
+        except RefusedError:  # a link, or a pipe
+            continue
+        if transcript is None:
+            continue
+        with transcript:
+            worktree = _worktree(_both_ends(transcript))
+        if worktree is not None:
+            yield session, worktree
+
+
+def _worktree(text: bytes) -> str | None:
+    """What the last note says; None also where the session left its worktree."""
+    for line in reversed(text.split(b"\n")):
+        if NOTE.encode() not in line:
+            continue
+        record = record_in(line)
         if get(record, "type") == NOTE:
             worktree = members(record, "worktreeSession").get("worktreePath")
             return native(worktree) if isinstance(worktree, str) else None
@@ -57,10 +49,11 @@ def _worktree(transcript: BinaryIO) -> str | None:
 
 
 def _both_ends(file: BinaryIO) -> bytes:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    if size <= 2 * TAIL:
-        return file.read(size)
-    head = file.read(TAIL)
-    file.seek(size - TAIL)
-    return head + b"\n" + file.read(TAIL)
+    """The first and the last 64 kB: the client repeats the note at the end of every
+    start.
+    """
+    head = file.read(2 * TAIL)
+    if file.seek(0, os.SEEK_END) <= len(head):
+        return head
+    file.seek(-TAIL, os.SEEK_END)
+    return head[:TAIL] + b"\n" + file.read(TAIL)

@@ -4,13 +4,12 @@
 the commits of that time, in a record of their own; 2.1.92 did not.
 """
 
-import json
 import os
 import re
 from pathlib import Path
 
 from ccmove.claude.reading import names_in, open_again
-from ccmove.claude.state import get, members
+from ccmove.claude.state import get, members, record_in
 
 MOST_READ = 5  # transcripts
 BEGINNING = 128 << 10  # bytes of one: the note is at 25 kB, after the prompt
@@ -48,10 +47,7 @@ def _commit_in(line: bytes, path: str) -> str | None:
     """What such a record says, if it was made in this folder."""
     if NOTE.encode() not in line:
         return None
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):  # the rest of it was not read
-        return None
+    record = record_in(line)
     note = members(record, "attachment")
     if get(note, "type") != NOTE or get(record, "cwd") != path:
         return None

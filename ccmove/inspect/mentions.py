@@ -211,7 +211,7 @@ class Search:
             repair = find_repair(folder, paths)
             if repair is not None:
                 file = str(folder / ".git")
-                yield LeftAlone(file, repair.what, repair.command)
+                yield LeftAlone(file, repair.text, repair.command)
 
     def sessions(self, directories: Iterable[str]) -> Iterator[LeftAlone]:
         """Sessions that will ask for their worktree at its old path, as far as their

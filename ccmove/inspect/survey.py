@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of
-from ccmove.claude.owners import Holding, Owners, listed_in, session_of
+from ccmove.claude.owners import Holding, Owners, session_of
 from ccmove.claude.retention import days_kept, number_deleted_soon
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
@@ -311,11 +311,9 @@ class Survey:
 
 def owners_of(state: State, backups: Iterable[Backup]) -> Owners:
     """The table of owners for who looks at what is there, and moves nothing."""
-    counts = state.named
-    in_config = [path for path in counts if "config entry" in counts[path]]
     ledger = ledger_of(state.layout, backups)
-    claims = listed_in((), in_config)
-    return Owners(state, ledger, PathMap(()), claims, counts)
+    claims = dict.fromkeys(state.named, "a list")
+    return Owners(state, ledger, PathMap(()), claims)
 
 
 def ancestors(path: str) -> list[str]:
