@@ -98,9 +98,8 @@ def describe(error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     path = _path_of(error)
-    return (
-        f"{path}: {error.strerror or error}" if path else error.strerror or str(error)
-    )
+    what = error.strerror or str(error)
+    return f"{path}: {what}" if path else what
 
 
 def system_error(error: OSError) -> CcmoveError:

@@ -84,9 +84,7 @@ def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
     home = _real(Path.home())
     usual = _real(home / ".claude")
     chosen = config_dir or environ.get("CLAUDE_CONFIG_DIR")
-    directory = usual
-    if chosen:
-        directory = _real(chosen)
+    directory = _real(chosen or usual)
     config_file = directory / ".config.json"  # of old installs
     if size_of(config_file) == 0:
         config_file = directory / ".claude.json"

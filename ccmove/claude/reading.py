@@ -14,7 +14,6 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ def directory(path: Path) -> Iterator[Folder]:
         yield Folder(path, fd)
     except OSError as error:
         _complete(error, path)
-        if error.errno in (errno.ELOOP, errno.EMLINK):
+        if error.errno == errno.ELOOP:
             raise LinkError(error.filename) from None
         raise
     finally:
@@ -70,22 +69,17 @@ def _enter(parent: int | None, names: tuple[str, ...], flags: int) -> int | None
     try:
         if not WINDOWS:
             return os.open(name, flags, dir_fd=parent)
-        _look_at_directory(name)
+        status = os.lstat(name)
+        if is_link(status) or not stat.S_ISDIR(status.st_mode):
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     except OSError as error:
-        path = Path(*names)
-        error.filename = str(path)
+        error.filename = os.path.join(*names)
         # Asked for a directory, Linux says of a link that it is not one.
         is_other = error.errno == errno.ENOTDIR
         if is_other and is_link(os.lstat(name, dir_fd=parent)):
-            raise LinkError(path) from None
+            raise LinkError(error.filename) from None
         raise
     return None
-
-
-def _look_at_directory(path: str) -> None:
-    status = os.lstat(path)
-    if is_link(status) or not stat.S_ISDIR(status.st_mode):
-        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
 
 
 def _complete(error: OSError, directory: Path) -> None:
@@ -272,10 +266,8 @@ def reader(file: BinaryIO) -> Read:
 
 def sha256_of(path: Path) -> str:
     """The hash of a file; a link is refused."""
-    digest = hashlib.sha256()
     with open(open_file(path), "rb") as file:
-        add_to_hash(digest, reader(file), 0, sys.maxsize)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def add_to_hash(

@@ -36,9 +36,7 @@ def days_kept(layout: Layout) -> int | None:
     file = os.path.realpath(settings_file(layout))
     try:
         document = read_document(Path(file))
-        if document is None:
-            return USUAL_DAYS
-        settings = value_of(document.text)
+        settings = value_of(document.text) if document is not None else {}
     except (CcmoveError, NotJsonError, OSError):
         return None
     if not isinstance(settings, dict):

@@ -206,11 +206,10 @@ class State:
         """The entry of this name in each project directory that has one; a directory
         that is closed to us is passed over.
         """
-        projects = str(self.layout.projects)
         for name in self.directory_names:
-            path = os.path.join(projects, name, entry)
+            path = self.layout.projects / name / entry
             if os.path.lexists(path):
-                yield Path(path)
+                yield path
 
     def _look_into(self, name: str) -> ProjectDirectory:
         """Its entries and the paths they name."""
