@@ -70,16 +70,18 @@ def _enter(parent: int | None, names: tuple[str, ...], flags: int) -> int | None
         if not WINDOWS:
             return os.open(name, flags, dir_fd=parent)
         status = os.lstat(name)
-        if is_link(status) or not stat.S_ISDIR(status.st_mode):
-            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if stat.S_ISDIR(status.st_mode) and not is_link(status):
+            return None
+        what = os.strerror(errno.ENOTDIR)
+        raise OSError(errno.ENOTDIR, what)
     except OSError as error:
-        error.filename = os.path.join(*names)
+        path = Path(*names)
+        error.filename = str(path)
         # Asked for a directory, Linux says of a link that it is not one.
         is_other = error.errno == errno.ENOTDIR
         if is_other and is_link(os.lstat(name, dir_fd=parent)):
-            raise LinkError(error.filename) from None
+            raise LinkError(path) from None
         raise
-    return None
 
 
 def _complete(error: OSError, directory: Path) -> None:
