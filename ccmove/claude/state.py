@@ -47,6 +47,8 @@ REMEMBERS_SINCE = 2, 1, 268
 
 
 Tick = Callable[[int, int], None]  # bytes that were read, and how many there are
+Named = dict[str, Counter[str]]  # how often a path is named, by what it is there
+List = tuple[str, Iterable[str]]  # what a path is in it, and the paths
 
 
 def _remembers(tail: bytes) -> bool:
@@ -236,11 +238,11 @@ class State:
 
     def known_paths(self, *, history: bool = True) -> set[str]:
         """Every path that the client knows, wherever it keeps it."""
-        paths = set(self.config_paths)
+        paths = set(self.config_paths)  # an error where they can't be read
         if history:
             paths.update(self.prompts)
-        for _, numbers in self._other_lists():
-            paths.update(numbers)
+        for _, listed in self._lists():
+            paths.update(listed)
         for project in self.readable(self.directory_names):
             paths |= project.named_paths()
         return paths
@@ -296,30 +298,34 @@ class State:
         return {native(path): count for path, count in counted.items()}
 
     @cached_property
-    def named(self) -> dict[str, Counter[str]]:
+    def named(self) -> Named:
         """Which paths config file, history, plugins and jobs name,
         and how often each.
         """
-        named: dict[str, Counter[str]] = defaultdict(Counter)
-        for noun, numbers in (*self._main_lists(), *self._other_lists()):
-            for path, number in numbers.items():
-                named[path][noun] += number
-        return dict(named)
-
-    def _main_lists(self) -> Iterator[tuple[str, dict[str, int]]]:
-        with self.problems_of(self.layout.config_file):
-            yield "config entry", Counter(self.config_paths)
-            yield "GitHub link", Counter(chain(*self.repositories.values()))
+        named: Named = defaultdict(Counter)
+        for noun, paths in self._lists():
+            for path in paths:
+                named[path][noun] += 1
         with self.problems_of(self.layout.history):
-            numbers = {path: number for path, (number, _) in self.prompts.items()}
-            yield "prompt", numbers
+            prompts = self.prompts
+            for path in prompts:
+                number, _ = prompts[path]
+                named[path]["prompt"] = number
+        return named
 
-    def _other_lists(self) -> Iterator[tuple[str, dict[str, int]]]:
-        with self.problems_of(self.layout.plugins):
-            yield "plugin", Counter(_paths_of_plugins(self.layout.plugins))
-        for file in sorted(self.layout.jobs.glob("*/state.json")):
+    def _lists(self) -> Iterator[List]:
+        """The lists of paths that there are beside the history."""
+        layout = self.layout
+        with self.problems_of(layout.config_file):
+            yield "config entry", self.config_paths
+            links = self.repositories.values()
+            yield "GitHub link", chain(*links)
+        with self.problems_of(layout.plugins):
+            yield "plugin", _paths_of_plugins(layout.plugins)
+        jobs = layout.jobs.glob("*/state.json")
+        for file in sorted(jobs):
             with self.problems_of(file):
-                yield "background job", Counter(_folders_of_job(file))
+                yield "background job", _folders_of_job(file)
 
 
 def _paths_of_plugins(file: Path) -> list[str]:
