@@ -16,7 +16,7 @@ and `-a-my-app-docker` looks as if it were below `/a/my-app`. Three rules decide
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -218,28 +218,22 @@ class Owners:
         this: it comes from trials with directories of which only memory or an index
         was left, and tests/claude/test_owners.py has the table.
         """
-        name = self.fold(directory.name)
-        listed = dict(self._listed.get(name, {}))
+        listed = self._listed_for(directory)
+        in_use = {path: listed[path] for path in listed if self._is_in_use(path)}
+        asking = self._asking.get(self.fold(directory.name))
+        return in_use or asking or listed or _of_the_only_folder(directory)
+
+    def _listed_for(self, directory: ProjectDirectory) -> Claims:
+        listed = dict(self._listed.get(self.fold(directory.name), {}))
         for path in directory.index_paths:
-            if self.fits(name, path):
+            if self.fits(directory.name, path):
                 listed.setdefault(path, "its index")
-        return (
-            _those(listed, self._is_in_use)
-            or self._asking.get(name)
-            or _those(listed, self.exists)
-            or listed
-            or _of_the_only_folder(directory)
-        )
+        return listed
 
     def _is_in_use(self, path: str) -> bool:
         """Whether a path that is listed counts: it moves, or is there."""
-        if self.paths.covers(path):
-            return True
-        return bool(self.exists(path)) and not self.is_other_case(path)
-
-
-def _those(claims: Claims, count: Callable[[str], bool | None]) -> Claims:
-    return {path: evidence for path, evidence in claims.items() if count(path)}
+        is_there = bool(self.exists(path)) and not self.is_other_case(path)
+        return is_there or self.paths.covers(path)
 
 
 def _of_the_only_folder(directory: ProjectDirectory) -> Claims:

@@ -40,6 +40,7 @@ SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
 # A file that was listed is none any more, whatever took its place.
 GONE_SINCE = errno.ENOENT, errno.ELOOP, errno.ENXIO
+RELOCATED = b'"type":"relocated"'
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
 # Since then a session repeats its system prompt, which names its folders.
@@ -56,19 +57,16 @@ def _remembers(tail: bytes) -> bool:
     return bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
 
 
-def _relocated(tail: bytes) -> str | None:
-    """Where `/cd` took the session the last time."""
-    if b"relocatedCwd" not in tail:
-        return None
-    for line in reversed(tail.split(b"\n")):
-        if b'"type":"relocated"' in line:
-            path = _string(line, "relocatedCwd")
-            if path is not None:
-                return path
-    return None
-
-
-def _first_folder(file: BinaryIO) -> str | None:
+def _project_path(file: BinaryIO, tail: bytes) -> str | None:
+    """Where `/cd` took the session the last time, else where it was begun: the client's
+    own rule.
+    """
+    lines = tail.split(b"\n") if b"relocatedCwd" in tail else []
+    for line in reversed(lines):
+        path = _string(line, "relocatedCwd") if RELOCATED in line else None
+        if path is not None:
+            return path
+    file.seek(0)
     left = HEAD
     while left > 0 and (line := file.readline(left)):
         left -= len(line)
@@ -134,7 +132,7 @@ class ProjectDirectory:
 
 
 def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
-    """Of a transcript with the project path that it names, by the client's own rule."""
+    """Of a transcript with the project path that it names."""
     name = entry.name
     is_file = entry.is_file(follow_symlinks=False)
     if not is_file or not name.endswith(".jsonl"):
@@ -147,13 +145,12 @@ def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
         raise
     with open(fd, "rb", buffering=TAIL // 4) as file:
         size = os.fstat(fd).st_size
-        file.seek(max(0, size - TAIL))
+        start = max(0, size - TAIL)
+        file.seek(start)
         tail = file.read()
-        path = _relocated(tail)
-        if path is None:
-            file.seek(0)
-            path = _first_folder(file)
-    return Item(name, False, path, size, _remembers(tail))
+        path = _project_path(file, tail)
+    remembers = _remembers(tail)
+    return Item(name, False, path, size, remembers)
 
 
 def _index_paths(index: Document | None) -> frozenset[str]:
