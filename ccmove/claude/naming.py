@@ -11,6 +11,7 @@ from hashlib import sha256
 LONGEST_NAME = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _REPLACED = re.compile("[^A-Za-z0-9]")
+_TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")  # of UTF-16, by which clients count
 # No dot: `NAME.<16 hex>` is a directory of downloads, beside the project's own.
 _SUFFIX = re.compile("-[A-Za-z0-9-]+")
 
@@ -25,18 +26,15 @@ def encode(path: str) -> str:
 
 def uncut(path: str) -> str:
     """The name without the cut at 200 units, as clients up to 2.1.23 wrote it."""
-    if path.isascii():  # as nearly all are, and there may be thousands to compare
-        return _REPLACED.sub("-", path)
-    return _REPLACED.sub(
-        lambda m: "--" if m.group() > "\uffff" else "-", path
-    )  # by UTF-16 units
+    return _REPLACED.sub("-", _TWO_UNITS.sub("--", path))
 
 
 @lru_cache(maxsize=4096)
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
     names: list[str] = []
-    for spelling in _spellings(path):
+    # 2.1.92 composed the path before encoding it; the others take it as it is.
+    for spelling in (path, unicodedata.normalize("NFC", path)):
         names += encode(spelling), uncut(spelling)
     return tuple(dict.fromkeys(names))
 
@@ -61,13 +59,12 @@ def may_be_name_of(name: str, path: str) -> bool:
     After the first 200 units of a long path some clients wrote a suffix that we can't
     compute.
     """
-    if name in possible_names(path):
+    names = possible_names(path)
+    if name in names:
         return True
-    suffix = _SUFFIX.fullmatch(name, LONGEST_NAME)
-    if suffix is None:
+    if not _SUFFIX.fullmatch(name, LONGEST_NAME):
         return False
     start = name[:LONGEST_NAME]
-    names = [uncut(spelling) for spelling in _spellings(path)]
     return any(full.startswith(start) and full != start for full in names)
 
 
@@ -80,13 +77,6 @@ def sieve(*paths: str) -> Callable[[str], bool]:
         starts += [name[:LONGEST_NAME] for name in possible_names(path)]
     each = tuple(starts)
     return lambda name: name.startswith(each)
-
-
-def _spellings(path: str) -> tuple[str, ...]:
-    """2.1.92 composed the path before encoding it; the others take it as it is."""
-    if path.isascii():
-        return (path,)
-    return path, unicodedata.normalize("NFC", path)
 
 
 def _hash(path: str) -> int:
