@@ -107,6 +107,14 @@ def _folders_named(name: str, base: str) -> Iterator[str]:
             yield from _folders_named(name, path)
 
 
+def _of_the_only_folder(directory: ProjectDirectory) -> Claims:
+    """The one existing folder of this name: Claude Code would find it there."""
+    folders = list(_folders_named(directory.name, directory.path.anchor))
+    if len(folders) != 1:
+        return {}
+    return dict.fromkeys(folders, "the only folder of this name")
+
+
 def listed_in(prompts: Iterable[str], config: Iterable[str]) -> Claims:
     """The claims of paths that the history and the config file list."""
     claims = dict.fromkeys(config, "the config file")
@@ -210,19 +218,6 @@ class Owners:
         is_other = old != new and self.fold(old) == self.fold(new)
         return is_other and bool(self.exists(old))
 
-    def claims_without_sessions(self, directory: ProjectDirectory) -> Claims:
-        """A directory without sessions of somebody's is who is listed for it, else who
-        asks by name, else whose stale entry it has, else the one folder's of its name.
-
-        An entry whose folder is gone keeps nothing from who asks. No client decides
-        this: it comes from trials with directories of which only memory or an index
-        was left, and tests/claude/test_owners.py has the table.
-        """
-        listed = self._listed_for(directory)
-        in_use = {path: listed[path] for path in listed if self._is_in_use(path)}
-        asking = self._asking.get(self.fold(directory.name))
-        return in_use or asking or listed or _of_the_only_folder(directory)
-
     def _listed_for(self, directory: ProjectDirectory) -> Claims:
         listed = dict(self._listed.get(self.fold(directory.name), {}))
         for path in directory.index_paths:
@@ -235,13 +230,18 @@ class Owners:
         is_there = bool(self.exists(path)) and not self.is_other_case(path)
         return is_there or self.paths.covers(path)
 
+    def claims_without_sessions(self, directory: ProjectDirectory) -> Claims:
+        """A directory without sessions of somebody's is who is listed for it, else who
+        asks by name, else whose stale entry it has, else the one folder's of its name.
 
-def _of_the_only_folder(directory: ProjectDirectory) -> Claims:
-    """The one existing folder of this name: Claude Code would find it there."""
-    folders = list(_folders_named(directory.name, directory.path.anchor))
-    if len(folders) != 1:
-        return {}
-    return dict.fromkeys(folders, "the only folder of this name")
+        An entry whose folder is gone keeps nothing from who asks. No client decides
+        this: it comes from trials with directories of which only memory or an index
+        was left, and tests/claude/test_owners.py has the table.
+        """
+        listed = self._listed_for(directory)
+        in_use = {path: listed[path] for path in listed if self._is_in_use(path)}
+        asking = self._asking.get(self.fold(directory.name))
+        return in_use or asking or listed or _of_the_only_folder(directory)
 
 
 class Holding:
@@ -282,19 +282,6 @@ class Holding:
         by_sessions = dict.fromkeys(with_sessions, BY_TRANSCRIPTS)
         return by_sessions or self.owners.claims_without_sessions(self.directory)
 
-    @cached_property
-    def moving(self) -> list[str]:
-        return sorted(path for path in self.claims if self.paths.covers(path))
-
-    @cached_property
-    def staying(self) -> list[str]:
-        return sorted(path for path in self.claims if not self.paths.covers(path))
-
-    @cached_property
-    def ranked(self) -> tuple[str, ...]:
-        """The paths with a claim, those with a folder first."""
-        return tuple(sorted(sorted(self.claims), key=self.is_gone))
-
     def owner(self, item: Item) -> str | None:
         """An entry is its session's owner's, else the only claimant's; None when it is
         nobody's.
@@ -321,6 +308,19 @@ class Holding:
 
     def sessions_of(self, path: str) -> list[Item]:
         return [item for item in self.directory.transcripts if self.owner(item) == path]
+
+    @cached_property
+    def moving(self) -> list[str]:
+        return sorted(path for path in self.claims if self.paths.covers(path))
+
+    @cached_property
+    def staying(self) -> list[str]:
+        return sorted(path for path in self.claims if not self.paths.covers(path))
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The paths with a claim, those with a folder first."""
+        return tuple(sorted(sorted(self.claims), key=self.is_gone))
 
     def is_gone(self, path: str) -> bool:
         return self.owners.exists(path) is False
