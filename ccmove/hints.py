@@ -117,7 +117,3 @@ def as_typed(command: Iterable[str], config_dir: str | None) -> str:
     if is_ours and config_dir and "--config-dir" not in words:
         words[1:1] = ["--config-dir", config_dir]
     return command_line(words)
-
-
-def in_one_line(hint: Hint) -> str:
-    return ": ".join(filter(None, in_words(hint)))

@@ -243,7 +243,7 @@ def _first_words(pid: int) -> list[str]:
             words = psutil.Process(pid).cmdline()
         except psutil.AccessDenied:
             words = []
-    return [word.strip() for word in words[:3]] or [""]
+    return [word.strip() for word in words] or [""]
 
 
 def _folder(pid: int) -> str:

@@ -361,6 +361,6 @@ class Holding:
     @cached_property
     def stays_together(self) -> bool:
         """Whether everyone who has a claim is in one directory after the move, too."""
-        staying = [path for path in self.claims if path not in self.along]
-        targets = {self.owners.fold(self.target(path)) for path in staying}
+        others = self.claims.keys() - self.along
+        targets = {self.owners.fold(self.target(path)) for path in others}
         return len(targets) == 1

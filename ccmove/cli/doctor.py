@@ -18,7 +18,7 @@ from ccmove.commands.move import move
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.commands.paths import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError
-from ccmove.hints import Asked, ask, in_one_line
+from ccmove.hints import Asked, ask, in_words
 from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
@@ -144,7 +144,7 @@ def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
 def _roll_back(call: Call, layout: Layout, asked: DoctorOptions) -> Repair:
     rolled_back = recover(layout, call.progress())
     look_again = ask(asked, "look again to see what else there is")
-    notes = (in_one_line(look_again),)
+    notes = (": ".join(in_words(look_again)),)
     return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
 
 
