@@ -159,11 +159,7 @@ def _index_paths(index: Document | None) -> frozenset[str]:
         root = value_of(index.text if index is not None else "")
     except NotJsonError:
         return frozenset()
-    values = [get(root, "originalPath"), get(root, "projectPath")]
-    for entry in _list(get(root, "entries")):
-        path = get(entry, "projectPath")
-        values.append(path)
-    paths = _absolute_paths(values)
+    paths = _paths_at(root, "originalPath", "projectPath", "entries/[]/projectPath")
     return frozenset(paths)
 
 
@@ -277,7 +273,7 @@ class State:
     def repositories(self) -> dict[str, list[str]]:
         """The folders of each repository of GitHub, as the config file links them."""
         links = members(self.config_values, "githubRepoPaths")
-        return {name: _absolute_paths(paths) for name, paths in links.items()}
+        return {name: _paths_at(paths, "[]") for name, paths in links.items()}
 
     @cached_property
     def config_entries(self) -> dict[str, str]:
@@ -318,23 +314,44 @@ class State:
             links = self.repositories.values()
             yield "GitHub link", chain(*links)
         with self.problems_of(layout.plugins):
-            yield "plugin", _paths_of_plugins(layout.plugins)
+            yield "plugin", _paths_in(layout.plugins, "plugins/*/[]/projectPath")
         jobs = layout.jobs.glob("*/state.json")
         for file in sorted(jobs):
             with self.problems_of(file):
-                yield "background job", _folders_of_job(file)
+                folders = _paths_in(file, "cwd", "originCwd", "worktreePath")
+                yield "background job", set(folders)
 
 
-def _paths_of_plugins(file: Path) -> list[str]:
-    plugins = members(_parsed(file), "plugins")
-    installs = chain(*map(_list, plugins.values()))
-    return _absolute_paths([get(install, "projectPath") for install in installs])
+def _paths_in(file: Path, *pointers: str) -> list[str]:
+    document = read_document(file)
+    return _paths_at(value_of(document.text), *pointers) if document is not None else []
 
 
-def _folders_of_job(file: Path) -> set[str]:
-    job = _parsed(file)
-    values = [get(job, key) for key in ("cwd", "originCwd", "worktreePath")]
-    return set(_absolute_paths(values))
+def _paths_at(root: object, *pointers: str) -> list[str]:
+    """The absolute paths at pointers such as `entries/[]/projectPath`: `[]` is every
+    item of a list, `*` every member of an object.
+    """
+    paths: list[str] = []
+    for pointer in pointers:
+        paths += _strings_at(root, pointer.split("/"))
+    return [path for path in paths if path.startswith("/") or is_windows(path)]
+
+
+def _strings_at(value: object, steps: list[str]) -> Iterator[str]:
+    if steps:
+        step, *rest = steps
+        for below in _below(value, step):
+            yield from _strings_at(below, rest)
+    elif isinstance(value, str):
+        yield native(value)
+
+
+def _below(value: object, step: str) -> Iterable[object]:
+    if step == "[]":
+        return value if isinstance(value, list) else ()
+    if step == "*":
+        return value.values() if isinstance(value, dict) else ()
+    return (get(value, step),)
 
 
 def is_of_session(name: str) -> bool:
@@ -369,18 +386,3 @@ def members(record: object, key: str) -> dict[str, Any]:
     """The object that a key has; an empty one when it has none."""
     value = get(record, key)
     return value if isinstance(value, dict) else {}
-
-
-def _parsed(file: Path) -> Any:
-    document = read_document(file)
-    return value_of(document.text) if document is not None else None
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _absolute_paths(values: object) -> list[str]:
-    """Those of a list that are absolute paths; none when it is not a list."""
-    paths = [native(value) for value in _list(values) if isinstance(value, str)]
-    return [path for path in paths if path.startswith("/") or is_windows(path)]
