@@ -34,7 +34,7 @@ def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
     names: list[str] = []
     # 2.1.92 composed the path before encoding it; the others take it as it is.
-    for spelling in (path, unicodedata.normalize("NFC", path)):
+    for spelling in dict.fromkeys((path, unicodedata.normalize("NFC", path))):
         names += encode(spelling), uncut(spelling)
     return tuple(dict.fromkeys(names))
 

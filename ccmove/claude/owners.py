@@ -136,7 +136,8 @@ class Owners:
         self.paths = paths
         self.ledger = ledger
         self.exists = cache(folder_exists)
-        self.of = cache(self._holding)  # a directory, by its name
+        # A directory, by its name.
+        self.of = cache(lambda name: Holding(self, state.directory(name)))
         olds = [old for old, _ in paths.moves]
         news = [new for _, new in paths.moves]
         has_windows = any(map(is_windows, olds))
@@ -164,9 +165,6 @@ class Owners:
             for name in possible_names(path):
                 by_name[self.fold(name)][path] = evidence
         return by_name
-
-    def _holding(self, name: str) -> "Holding":
-        return Holding(self, self.state.directory(name))
 
     def concerned(self) -> "list[Holding]":
         """Every directory that may concern the moves. None of them may be a link."""
@@ -215,8 +213,8 @@ class Owners:
 
     def is_respelled(self, old: str, new: str) -> bool:
         """Whether they are one folder, which is there, in other letters."""
-        is_other = old != new and self.fold(old) == self.fold(new)
-        return is_other and bool(self.exists(old))
+        is_one = self.fold(old) == self.fold(new)
+        return is_one and old != new and bool(self.exists(old))
 
     def _listed_for(self, directory: ProjectDirectory) -> Claims:
         listed = dict(self._listed.get(self.fold(directory.name), {}))

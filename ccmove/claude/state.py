@@ -371,9 +371,7 @@ def notes_among(directory: Path, items: Iterable[Item]) -> list[str]:
             continue
         for base, _, names in os.walk(directory / item.name):
             inside = Path(base).relative_to(directory)
-            for name in sorted(names):
-                note = inside / name
-                notes.append(note.as_posix())
+            notes += [(inside / name).as_posix() for name in sorted(names)]
     return notes
 
 
