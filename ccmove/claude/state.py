@@ -371,7 +371,8 @@ def notes_among(directory: Path, items: Iterable[Item]) -> list[str]:
             continue
         for base, _, names in os.walk(directory / item.name):
             inside = Path(base).relative_to(directory)
-            notes += [(inside / name).as_posix() for name in sorted(names)]
+            names.sort()
+            notes += [(inside / name).as_posix() for name in names]
     return notes
 
 
