@@ -4,6 +4,7 @@ and asked about once.
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from ccmove.commands.move import move, pairs_of
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.hints import ask, to_type
-from ccmove.inspect.lost import Basis, Candidate, Finder, described, nearest_folder
+from ccmove.inspect.lost import Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
 from ccmove.rewrite.pathmap import tail_below
@@ -36,13 +37,9 @@ class Match(NamedTuple):
     candidate: Candidate
     kept: str  # what there is of it
 
-    @property
-    def pair(self) -> tuple[str, str]:
-        return self.old, self.candidate.path
-
     def of(self, asked: MoveOptions) -> MoveOptions:
         """What was asked, with both paths."""
-        return replace(asked, arguments=self.pair)
+        return replace(asked, arguments=(self.old, self.candidate.path))
 
     @property
     def why(self) -> str:
@@ -51,14 +48,14 @@ class Match(NamedTuple):
         return f"{doubt}{self.candidate.evidence[0]}{against}"
 
     @property
-    def level(self) -> tuple[Basis, tuple[int, bool]]:
+    def level(self) -> tuple[object, ...]:
         """To compare by, the lower the better:
         what it is counts for more than what it was.
         """
         return self.candidate.basis, self.candidate.rank
 
     def order(self) -> tuple[object, ...]:
-        return self.level, *self.pair
+        return self.level, self.old, self.candidate.path
 
     def other(self, new: str | None) -> str:
         """The path that was not typed; both where it is of something inside NEW."""
@@ -96,10 +93,14 @@ def find_pair(call: Call, asked: MoveOptions) -> MoveOptions:
 def _choose(
     call: Call, asked: MoveOptions, best: list[Match], new: str | None
 ) -> Match:
-    """The only one, where that is accepted, else the one that is meant."""
+    """The only one, where that is accepted, else the one that is meant.
+
+    A preview needs no question, --yes answers it unless the name is all there is.
+    """
     first = best[0]
     screen = call.printer.on_stderr()
-    if len(best) == 1 and _is_accepted(first, asked):
+    is_accepted = asked.yes and not first.candidate.is_by_name
+    if len(best) == 1 and (asked.dry_run or is_accepted):
         screen.say([f"Found {first.other(new)} ({first.why})"])
         return first
     if call.printer.as_json or not _has_terminal():
@@ -110,21 +111,17 @@ def _choose(
             hints.append(ask(both, match.why))
         what = f"{typed}: can't ask for the other path without a terminal; give both"
         raise RefusedError(what, *hints)
-    folders = list(first.pair)
+    folders = [first.old, first.candidate.path]
     if len(best) > 1:
         folders = [new or first.old]
+    layout = call.find_layout()
     if not asked.dry_run:  # which tells it with its plan
-        paths.refuse_live(call.find_layout(), folders, asked)
+        paths.refuse_live(layout, folders, asked)
     if len(best) == 1:  # what would refuse the move refuses before the question
         call.asked = first.of(asked)
         preview = replace(call.asked, dry_run=True)
-        move(call.find_layout(), pairs_of(preview), preview)
+        move(layout, pairs_of(preview), preview)
     return _ask(best, new, screen)
-
-
-def _is_accepted(match: Match, asked: MoveOptions) -> bool:
-    """A preview needs no question, --yes answers it unless the name is all there is."""
-    return asked.dry_run or (asked.yes and not match.candidate.is_by_name)
 
 
 def _has_terminal() -> bool:
@@ -180,7 +177,7 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
         for candidate in _best_at(finder, old, new):
             is_weak = sessions and candidate.is_by_name and candidate.against
             if not is_weak:
-                matches.append(Match(old, candidate, _kept(finder, old)))
+                matches.append(_match(finder, old, candidate))
     if matches:
         return [match for match in matches if not _comes_along(match, matches)]
     if sessions:
@@ -196,20 +193,18 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
     )
 
 
-def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
+def _best_at(finder: Finder, old: str, new: str) -> Iterator[Candidate]:
     """The best places for what was at `old`, as far as they are `new` or as deep
     inside it as that was in what is gone.
     """
     _, outer = nearest_folder(old)
-    inside = new + old.removeprefix(outer)
+    tail = old.removeprefix(outer)
     candidates = finder.candidates(old)
-    levels = [candidate.level for candidate in candidates]
-    best = []
     for candidate in candidates:
-        is_there = candidate.path in (new, inside)
-        if is_there and candidate.level == min(levels):
-            best.append(candidate)
-    return best
+        if candidate.confidence != candidates[0].confidence:
+            break
+        if candidate.path in (new, new + tail):
+            yield candidate
 
 
 def _comes_along(match: Match, matches: list[Match]) -> bool:
@@ -227,8 +222,8 @@ def _of_old(survey: Survey, asked: MoveOptions) -> list[Match]:
     (typed,) = asked.arguments
     finder = Finder(survey)
     gone = [*finder.lost, *survey.former]
-    layout, known = survey.layout, survey.by_path
-    subjects = paths.find_subject(layout, asked, typed, gone, known)
+    layout = survey.layout
+    subjects = paths.find_subject(layout, asked, typed, gone, survey.by_path)
     olds = sorted(subjects)
     spellings = (os.path.abspath(typed), os.path.realpath(typed))
     for spelling in spellings:
@@ -237,16 +232,17 @@ def _of_old(survey: Survey, asked: MoveOptions) -> list[Match]:
     matches: list[Match] = []
     for old in olds:
         if not finder.at_or_below(old):
-            new = next(iter(survey.former[old]))
-            what = f"{old} was moved to {new}: its data is in place"
+            moved = min(paths.at_or_below(old, survey.former))
+            new = next(iter(survey.former[moved]))
+            what = f"{moved} was moved to {new}: its data is in place"
             raise NothingKnownError(what, MISSING)
         for candidate in finder.candidates(old):
-            match = Match(old, candidate, _kept(finder, old))
+            match = _match(finder, old, candidate)
             matches.append(match)
     if matches:
         return matches
-    further = DoctorOptions(search=(str(survey.layout.home),), arguments=(olds[0],))
-    looked_in = finder.looked_in[:MOST_OFFERED]
+    further = DoctorOptions(search=(str(layout.home),), arguments=(olds[0],))
+    looked_in = list(finder.around.depths)[:MOST_OFFERED]
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder was found that could be it",
         ask(further, "to look further"),
@@ -254,7 +250,8 @@ def _of_old(survey: Survey, asked: MoveOptions) -> list[Match]:
     )
 
 
-def _kept(finder: Finder, old: str) -> str:
+def _match(finder: Finder, old: str, candidate: Candidate) -> Match:
     projects = finder.at_or_below(old)
     sessions = sum(project.sessions for project in projects)
-    return plural(sessions, "session") if sessions else described(projects[0])
+    kept = plural(sessions, "session") if sessions else described(projects[0])
+    return Match(old, candidate, kept)

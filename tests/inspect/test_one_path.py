@@ -390,3 +390,15 @@ def test_looking_is_bounded_to_what_is_there(state: StateBuilder) -> None:
     (state.code / "bistro").mkdir()
     assert here(state.code / "bistro", state).exit == 4
     os.chmod(state.code / "closed", 0o700)
+
+
+def test_a_folder_around_what_was_moved_before_is_answered_with_that(
+    state: StateBuilder,
+) -> None:
+    old, new = state.code / "team" / "app", state.code / "squad" / "app"
+    state.project("team/app")
+    new.mkdir(parents=True)
+    assert run_ccmove(old, new, state=state).exit == 0
+    done = run_ccmove(state.code / "team", state=state)
+    assert done.exit == 3
+    assert f"{old} was moved to {new}: its data is in place" in done.err
