@@ -13,28 +13,27 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import permutations, takewhile
 from operator import eq
 from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of
-from ccmove.claude.owners import folder_exists, session_of
+from ccmove.claude.owners import Holding, folder_exists
 from ccmove.claude.reading import open_regular
-from ccmove.claude.state import INDEX, SESSION_ID
+from ccmove.claude.state import INDEX, MEMORY, SESSION_ID
 from ccmove.errors import CcmoveError, UnfinishedRunError, describe
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.mentions import mentions_of_past
 from ccmove.inspect.survey import (
     KEPT_ELSEWHERE,
-    Directory,
     Project,
     Survey,
     ancestors,
     folded,
 )
 from ccmove.rewrite.index import OWNERS
-from ccmove.rewrite.jsonspan import Node, NotJsonError, parse
+from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.run.backups import SET_ASIDE, backup_ids
 from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
@@ -127,39 +126,42 @@ def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
     if any(finding.kind == "interrupted-run" for finding in of_ours):
         return Examination(survey, tuple(of_ours))  # what else there is, may not be
     twice = list(_twice_there(survey))
-    split: dict[str, set[str]] = {}  # sessions with different files -> where
-    for finding in twice:
-        if finding.what not in (SAME, BEGINNING):
-            directories = survey.directories_of_sessions[finding.subject]
-            split[finding.subject] = set(directories)
     finder = Finder(survey, roots)
     findings = [
         *of_ours,
-        *_lost(finder, split),
+        *_lost(finder, twice),
         *_still_to_do(survey),
         *_spellings(survey),
         *twice,
     ]
-    for directory in survey.directories.values():
-        findings += _directory(survey, directory)
+    for holding in survey.directories.values():
+        findings += _directory(survey, holding)
     kinds = list(KINDS)
     findings.sort(key=lambda finding: kinds.index(finding.kind))
     return Examination(survey, tuple(findings))
 
 
-def _lost(finder: Finder, split: dict[str, set[str]]) -> Iterator[Finding]:
+def _lost(finder: Finder, twice: list[Finding]) -> Iterator[Finding]:
     """One for each lost project, or for the folder that was moved with several of them;
     one moves with another around it that has a better place.
 
-    `split` are sessions with different files, and where: they can't be merged.
+    `twice` are sessions in two files: one that went on in both can't be merged.
     """
+    split: dict[str, None] = {}
+    for finding in twice:
+        if finding.what not in (SAME, BEGINNING):
+            split[finding.subject] = None
     for path, candidates in finder.homes.items():
         for candidate in candidates:
             _say_how(finder, path, candidate, split)
     for path in finder.parents:
-        yield _parent(finder, path)
+        yield _lost_one(finder, path)
+    parents = set(finder.parents)
     unfound: list[Finding] = []
-    for finding in _of_projects(finder):
+    for path in finder.lost:
+        if not parents.isdisjoint(ancestors(path)):
+            continue
+        finding = _lost_one(finder, path)
         if finding.candidates or finding.along:
             yield finding
         else:
@@ -167,44 +169,29 @@ def _lost(finder: Finder, split: dict[str, set[str]]) -> Iterator[Finding]:
     yield from _to_search(finder, unfound)
 
 
-def _of_projects(finder: Finder) -> Iterator[Finding]:
-    """Of each that did not move with a folder around it; it may move together with
-    another.
-    """
-    parents = set(finder.parents)
-    for path, project in finder.lost.items():
-        if not parents.isdisjoint(ancestors(path)):
-            continue
-        along = _lost_around(finder, path)
-        candidates = finder.homes[path]
-        folders = [candidate.path for candidate in candidates]
-        yield Finding(
-            _kind(finder.survey, project),
-            path,
-            described(project),
-            names=(*project.directories, *folders),
-            candidates=() if along else candidates,
-            along=along,
-        )
-
-
-def _parent(finder: Finder, path: str) -> Finding:
-    """Of a folder that is gone and was moved with the lost projects in it."""
+def _lost_one(finder: Finder, path: str) -> Finding:
+    """Of a lost project, or of a folder that was moved with all that were in it."""
     projects = finder.at_or_below(path)
-    candidates = finder.homes[path]
-    names = [candidate.path for candidate in candidates]
-    sessions = 0
-    for project in projects:
-        names += (str(project.path), *project.directories)
-        sessions += project.sessions
     number = plural(len(projects), "project")
+    sessions = sum(project.sessions for project in projects)
     what = f"{number}, {plural(sessions, 'session')}"
+    kind = "orphan"
+    if path in finder.lost:
+        projects = [finder.lost[path]]
+        what = described(projects[0])
+        kind = _kind(finder.survey, projects[0])
+    candidates = finder.homes[path]
+    names: list[str] = []
+    for project in projects:
+        names += project.directories
+        if path not in finder.lost:
+            names.append(str(project.path))
+    names += [candidate.path for candidate in candidates]
+    along = _lost_around(finder, path)
+    if along is not None:
+        candidates = ()
     return Finding(
-        "orphan",
-        path,
-        what,
-        names=tuple(names),
-        candidates=candidates,
+        kind, path, what, names=tuple(names), candidates=candidates, along=along
     )
 
 
@@ -224,36 +211,31 @@ def _lost_around(finder: Finder, path: str) -> str | None:
     """
     if any(candidate.confidence != "possible" for candidate in finder.homes[path]):
         return None
-    for folder in ancestors(os.path.dirname(path)):
-        if finder.homes.get(folder):
-            return folder
-    return None
+    _, *around = ancestors(path)
+    return next(filter(finder.homes.get, around), None)
 
 
 def _say_how(
-    finder: Finder,
-    path: str,
-    candidate: Candidate,
-    split: dict[str, set[str]],
+    finder: Finder, path: str, candidate: Candidate, split: Iterable[str]
 ) -> None:
     """Give a candidate its command: the move, or where a session went on in both, what
     shows that.
     """
     layout = finder.survey.layout
-    both = _directories_of_both(finder, path, candidate.path)
-    sessions = [session for session in split if len(both & split[session]) > 1]
+    both: set[str] = set()  # directories of both
+    for project in finder.at_or_below(path):
+        both.update(project.directories)
+        tail = str(project.path).removeprefix(path)
+        both.add(encode(candidate.path + tail))
+    sessions: list[str] = []
+    for session in split:
+        directories = finder.survey.directories_of_sessions[session]
+        if len(both.intersection(directories)) > 1:
+            sessions.append(session)
     candidate.command = layout.command(path, candidate.path)
     if sessions:
         candidate.against.append("a session went on in both")
         candidate.command = layout.command("doctor", *sessions)
-
-
-def _directories_of_both(finder: Finder, path: str, new: str) -> set[str]:
-    names: set[str] = set()
-    for project in finder.at_or_below(path):
-        tail = str(project.path)[len(path) :]
-        names |= {encode(new + tail), *project.directories}
-    return names
 
 
 def _to_search(finder: Finder, unfound: list[Finding]) -> Iterator[Finding]:
@@ -280,31 +262,29 @@ def _to_search(finder: Finder, unfound: list[Finding]) -> Iterator[Finding]:
 def _of_ours(survey: Survey) -> Iterator[Finding]:
     """An interrupted run, what could not be read, and what our past runs left."""
     layout = survey.layout
+    kind = "interrupted-run"
     run_dir = str(layout.run_dir)
     try:
         run = read_run(layout)
         if run is not None:
             what = f"run {run.id} did not finish"
             fix = layout.command("recover")
-            yield Finding("interrupted-run", run_dir, what, fix, names=(run.id,))
+            yield Finding(kind, run_dir, what, fix, names=(run.id,))
     except UnfinishedRunError as error:
         fix = layout.command("recover", "--set-aside")
-        yield Finding("interrupted-run", run_dir, error.message, fix)
+        yield Finding(kind, run_dir, error.message, fix)
     for file, what in survey.problems.items():
         yield _unreadable(file, what)
-    for identifier, what in _damaged_backups(survey):
+    damaged: dict[str, str] = {}
+    for identifier in reversed(backup_ids(layout.unfinished)):
+        damaged[identifier] = SET_ASIDE
+    for backup in reversed(survey.backups):
+        if backup.problem is not None:
+            damaged[backup.id] = backup.problem.message
+    for identifier, what in damaged.items():
         look = layout.command("backups", identifier)
         subject = f"run {identifier}"
         yield Finding("damaged-backup", subject, what, look, names=(identifier,))
-
-
-def _damaged_backups(survey: Survey) -> Iterator[tuple[str, str]]:
-    """The IDs of runs that can't be undone any more, and why; the newest first."""
-    for identifier in reversed(backup_ids(survey.layout.unfinished)):
-        yield identifier, SET_ASIDE
-    for backup in reversed(survey.backups):
-        if backup.problem is not None:
-            yield backup.id, backup.problem.message
 
 
 def _unreadable(file: str, what: str) -> Finding:
@@ -341,9 +321,10 @@ def _spellings(survey: Survey) -> Iterator[Finding]:
     for projects in by_inode.values():
         if len(projects) == 1:
             continue
+        # Two mounts are both real: the one that is used more comes first.
         projects.sort(key=lambda project: -project.sessions)
         paths = [str(project.path) for project in projects]
-        real = _real_one(paths)
+        real = next(filter(_is_on_disk, paths), os.path.realpath(paths[0]))
         for path in paths:
             if path == real:
                 continue
@@ -355,99 +336,78 @@ def _spellings(survey: Survey) -> Iterator[Finding]:
             yield Finding("spelling", path, what, fix, names=(real,))
 
 
-def _real_one(paths: list[str]) -> str:
-    """The first that is spelled as on disk; if none is, the spelling there.
-
-    Two mounts are both real: the one that is used more comes first.
-    """
-    spellings = [_on_disk(path) for path in paths]
-    for spelling in spellings:
-        if spelling in paths:
-            return spelling
-    return spellings[0]
-
-
-def _on_disk(path: str) -> str:
-    """The path as the names in its folders are spelled; links are seen through."""
-    above, name = os.path.split(os.path.realpath(path))
-    if not name:
-        return above
-    above = _on_disk(above)
-    path = os.path.join(above, name)
-    with contextlib.suppress(OSError):
-        names = os.listdir(above)
-        if name in names:
-            return path
-        for other in names:
-            spelled = os.path.join(above, other)
-            if os.path.samefile(spelled, path):
-                return spelled
-    return path
+def _is_on_disk(path: str) -> bool:
+    """Whether no link leads there, and each name is spelled as its folder lists it."""
+    if os.path.realpath(path) != path:
+        return False
+    for folder in ancestors(path):
+        above, name = os.path.split(folder)
+        with contextlib.suppress(OSError):
+            if name not in os.listdir(above):
+                return False
+    return True
 
 
-def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
+def _directory(survey: Survey, holding: Holding) -> Iterator[Finding]:
     """Conversations where nobody looks for them, and an outdated index."""
     kind = "misplaced-directory"
     projects = survey.layout.projects
+    directory = holding.directory
     path = str(directory.path)
-    names = (directory.name, path, *directory.claims)
-    for item in directory.holding.directory.items:
+    names = (directory.name, path, *holding.ranked)
+    total = 0
+    for item in directory.items:
         name = item.name
+        amount = survey.amount(holding, name)
+        total += amount.size
         if item.is_dir and ENCODED.fullmatch(name):
             inner = str(directory.path / name)
-            amount = directory.amounts[name]
             what = f"a project directory inside another, {size(amount.size)}"
             target = projects / name
             fix = bringing_all(inner, str(target))
             yield Finding(kind, inner, what, fix, names=(name, *names))
-    if not directory.has_conversations:
+    transcripts = directory.transcripts
+    notes = survey.amount(holding, MEMORY)
+    if not transcripts and not notes.files:
         return
-    if not directory.claims:
-        paths = sorted(directory.named_elsewhere)
-        lines = [f"its transcripts name {path}" for path in paths]
-        total = 0
-        for amount in directory.amounts.values():
-            total += amount.size
+    if not holding.claims:
+        paths = sorted({item.path for item in transcripts if item.path})
+        lines = [f"its transcripts name {named}" for named in paths]
         what = f"no known path has this name, {size(total)}"
         fix = command_line(["ls", "-lA", path])
         if paths:
             target = projects / encode(paths[0])
             fix = bringing_all(path, str(target))
         yield Finding(kind, path, what, fix, tuple(lines), names)
-    for finding in _index(directory):
-        yield replace(finding, names=names)
-
-
-def _index(directory: Directory) -> Iterator[Finding]:
-    """Values that are outdated; the client makes another index when there is none."""
-    document = directory.holding.directory.index_file
-    if document is None:
-        return
-    try:
-        wrong = tuple(_wrong(parse(document.text), directory))
-    except NotJsonError as error:
-        wrong = (f"not valid JSON ({error})",)
+    wrong = tuple(_wrong(holding))
     if wrong:
         file = str(directory.path / INDEX)
+        what = plural(len(wrong), "outdated value")
+        # The client makes another index when there is none.
         fix = command_line(["mv", "-n", file, f"{file}.old"])
-        yield Finding("index", file, plural(len(wrong), "outdated value"), fix, wrong)
+        yield Finding("index", file, what, fix, wrong, names)
 
 
-def _wrong(index: Node, directory: Directory) -> Iterator[str]:
-    """Entries without a transcript,
+def _wrong(holding: Holding) -> Iterator[str]:
+    """What is outdated in an index: entries without a transcript,
     and paths of another directory or a folder that is gone.
     """
-    sessions = {
-        session_of(item.name) for item in directory.holding.directory.transcripts
-    }
-    entries = index.members().get("entries")
+    directory = holding.directory
+    if directory.index_file is None:
+        return
+    try:
+        index = parse(directory.index_file.text)
+    except NotJsonError as error:
+        yield f"not valid JSON ({error})"
+        return
     records = [index]
-    if entries is not None and entries.kind == "[":
+    entries = index.members().get("entries")
+    if entries is not None:
         records += entries.items
     for record in records:
         session = record.string("sessionId")
         file = record.string("fullPath")
-        if session is not None and session not in sessions:
+        if session is not None and session not in holding.owner_of_session:
             yield f"sessionId: {session}"
         elif file is not None and PureWindowsPath(file).parent.name != directory.name:
             yield f"fullPath: {file}"
@@ -462,65 +422,54 @@ def _wrong(index: Node, directory: Directory) -> Iterator[str]:
 def _twice_there(survey: Survey) -> Iterator[Finding]:
     for session, names in survey.directories_of_sessions.items():
         if len(names) > 1 and SESSION_ID.fullmatch(session):
-            directories = [survey.directories[name] for name in names]
-            yield from _twice(session, directories, survey.layout)
+            holdings = [survey.directories[name] for name in names]
+            yield from _twice(survey, session, holdings)
 
 
-def _twice(
-    session: str, directories: list[Directory], layout: Layout
-) -> Iterator[Finding]:
+def _twice(survey: Survey, session: str, holdings: list[Holding]) -> Iterator[Finding]:
     """Which turns are where, the file that has most first,
     and of equal ones the older; a merge makes one of two that are alike.
     """
     name = f"{session}.jsonl"
-    best, *others = sorted(
-        directories,
-        key=lambda directory: (
-            -directory.amounts[name].size,
-            directory.amounts[name].newest,
-        ),
-    )
+
+    def order(holding: Holding) -> tuple[int, int]:
+        amount = survey.amount(holding, name)
+        return -amount.size, amount.newest
+
+    best, *others = sorted(holdings, key=order)
     for other in others:
-        file = str(best.path / name)
-        other_file = str(other.path / name)
+        file = best.directory.path / name
+        other_file = other.directory.path / name
         try:
-            more = _turns(best.path / name)
-            less = _turns(other.path / name)
+            more = _turns(file)
+            less = _turns(other_file)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
         shared = sum(takewhile(bool, map(eq, more, less)))
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == len(less):
             what = SAME if more == less else BEGINNING
+        files = (str(file), str(other_file))
         lines = (
             f"{file}: {plural(len(more), 'line')}",
             f"{other_file}: {plural(len(less), 'line')}",
         )
-        names = (best.name, other.name, file, other_file)
-        fix = command_line(["ls", "-l", file, other_file])
+        fix = command_line(["ls", "-l", *files])
         if what in (SAME, BEGINNING):
-            fix = _merge_of([best, other], layout) or fix
+            fix = _merge_of(survey.layout, best, other) or fix
+        names = (best.directory.name, other.directory.name, *files)
         yield Finding("split-session", session, what, fix, lines, names)
 
 
-def _merge_of(directories: list[Directory], layout: Layout) -> str:
+def _merge_of(layout: Layout, one: Holding, other: Holding) -> str:
     """The move that brings two directories together: from a folder that is gone to one
     that is there. Nothing where that is not so, or where several share a directory.
     """
-    gone: list[str] = []
-    there: list[str] = []
-    for directory in directories:
-        if len(directory.claims) != 1:
-            return ""
-        (path,) = directory.claims
-        exists = folder_exists(path)
-        if exists:
-            there.append(path)
-        elif exists is False:
-            gone.append(path)
-    if len(gone) != 1 or len(there) != 1:
-        return ""
-    return layout.command(*gone, *there)
+    if len(one.claims) == len(other.claims) == 1:
+        for old, new in permutations((*one.claims, *other.claims)):
+            if folder_exists(old) is False and folder_exists(new):
+                return layout.command(old, new)
+    return ""
 
 
 def _turns(file: Path) -> list[int]:

@@ -20,9 +20,9 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of
 from ccmove.claude.owners import Holding, Owners, session_of
 from ccmove.claude.retention import days_kept, number_deleted_soon
-from ccmove.claude.state import MEMORY, Item, State
+from ccmove.claude.state import MEMORY, State
 from ccmove.errors import NothingKnownError
-from ccmove.rewrite.pathmap import Move, PathMap, still_moved, tail_below
+from ccmove.rewrite.pathmap import PathMap, still_moved, tail_below
 from ccmove.rewrite.windows import compared
 from ccmove.run.backups import Backup, all_backups, ledger_of, moves_by_us
 from ccmove.text import plural
@@ -42,55 +42,7 @@ class Amount(NamedTuple):
     files: int
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
-    """One project directory: what is in it, and whose that is."""
-
-    name: str
-    path: Path
-    holding: Holding
-    amounts: dict[str, Amount]  # of everything in it, by name
-
-    @property
-    def claims(self) -> tuple[str, ...]:
-        """Paths with a claim on it, those with a folder first."""
-        return self.holding.ranked
-
-    @property
-    def has_conversations(self) -> bool:
-        """Whether there are transcripts or notes in it."""
-        notes = self.amounts.get(MEMORY)
-        has_notes = notes is not None and notes.files > 0
-        return has_notes or bool(self.holding.directory.transcripts)
-
-    @property
-    def named_elsewhere(self) -> set[str]:
-        """Paths that transcripts name and whose directory is another one:
-        they were moved here.
-        """
-        transcripts = self.holding.directory.transcripts
-        elsewhere: set[str] = set()
-        for item in transcripts:
-            path = item.path
-            if path and not may_be_name_of(self.name, path):
-                elsewhere.add(path)
-        return elsewhere
-
-    def items_of(self, path: str | None) -> Iterator[Item]:
-        """What of the directory is this path's; for None what is nobody's."""
-        if path is None:
-            return iter(self.holding.nobodys)
-        return self.holding.items_of(path)
-
-    @property
-    def has_nobodys(self) -> bool:
-        """Whether there is a file that belongs to no path."""
-        items = self.holding.nobodys
-        return any(self.amounts[item.name].files for item in items)
-
-    @property
-    def sessions(self) -> list[Item]:
-        return [item for item in self.holding.directory.items if item.is_conversation]
+NOTHING = Amount(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +90,11 @@ class Survey:
         with state.problems_of(layout.backups):
             self.backups = all_backups(layout)
         self._owners = owners_of(state, self.backups)
-        self.directories: dict[str, Directory] = {}
+        # What our own moves brought where, the oldest run first, of pruned ones too;
+        # but for those that were undone.
+        self.our_moves = moves_by_us(layout, self.backups)
+        self.directories: dict[str, Holding] = {}
+        self._amounts: dict[Path, Amount] = {}
         self._read_directories()
         self.former = self._find_former()
         self.days_kept = days_kept(layout)
@@ -149,6 +105,15 @@ class Survey:
         """Tell how far long work is, where somebody wants to know."""
         if self._progress is not None:
             self._progress(what, done, total)
+
+    def amount(self, holding: Holding, name: str) -> Amount:
+        """How much an entry of a directory is; a problem where that can't be read."""
+        path = holding.directory.path / name
+        if path not in self._amounts:
+            self._amounts[path] = NOTHING
+            with self._state.problems_of(path):
+                self._amounts[path] = measured(path)
+        return self._amounts[path]
 
     @cached_property
     def repositories(self) -> dict[str, list[str]]:
@@ -165,9 +130,10 @@ class Survey:
     def directories_of_sessions(self) -> dict[str, list[str]]:
         """The names of the directories that hold a transcript of each session."""
         names: dict[str, list[str]] = defaultdict(list)
-        for name, directory in self.directories.items():
-            for item in directory.sessions:
-                names[session_of(item.name)].append(name)
+        for name, holding in self.directories.items():
+            for item in holding.directory.items:
+                if item.is_conversation:
+                    names[session_of(item.name)].append(name)
         return dict(names)
 
     def _read_directories(self) -> None:
@@ -178,18 +144,9 @@ class Survey:
             names = state.directory_names
         for number, name in enumerate(names):
             self.tick("projects", number, len(names))
-            if is_of_downloads(name):
-                continue
-            path = root / name
-            with state.problems_of(path):
-                self.directories[name] = self._directory(path)
-
-    def _directory(self, path: Path) -> Directory:
-        holding = self._owners.of(path.name)
-        amounts: dict[str, Amount] = {}
-        for item in holding.directory.items:
-            amounts[item.name] = measured(path / item.name)
-        return Directory(path.name, path, holding, amounts)
+            if not is_of_downloads(name):
+                with state.problems_of(root / name):
+                    self.directories[name] = self._owners.of(name)
 
     def _find_former(self) -> Homes:
         """Where gone paths are now, with how that is known: by our own moves, and by
@@ -208,13 +165,6 @@ class Survey:
                 folders.setdefault(new, how)
         return dict(former)
 
-    @cached_property
-    def our_moves(self) -> list[list[Move]]:
-        """What our own moves brought where, the oldest run first, of pruned ones too;
-        but for those that were undone.
-        """
-        return moves_by_us(self.layout, self.backups)
-
     @property
     def kept_by_us(self) -> Iterator[str]:
         """Projects that stayed where they were when what is around them was moved."""
@@ -230,63 +180,68 @@ class Survey:
         with it shows: that says nothing of its project. Nor does what our own moves
         brought, of the path that it names.
         """
-        directories = self.directories.values()
+        holdings = self.directories.values()
         at_home: set[str | None] = set()
-        for directory in directories:
-            owners = directory.holding.owner_of_session
-            at_home.update(owners.values())
-        for directory in directories:
-            oldest = self._oldest_session(directory)
-            if oldest is None or len(directory.claims) != 1:
+        for holding in holdings:
+            at_home.update(holding.owner_of_session.values())
+        for holding in holdings:
+            if len(holding.claims) != 1:
                 continue
-            (new,) = directory.claims
-            guests = directory.named_elsewhere - at_home
-            if oldest.path in guests:
-                yield str(oldest.path), new, KEPT_ELSEWHERE
+            (new,) = holding.claims
+            path = self._path_of_oldest(holding)
+            if path is None or path in at_home:
+                continue
+            if not may_be_name_of(holding.directory.name, path):
+                yield path, new, KEPT_ELSEWHERE
 
-    def _oldest_session(self, directory: Directory) -> Item | None:
-        """Of those that no move of ours brought."""
+    def _path_of_oldest(self, holding: Holding) -> str | None:
+        """What the oldest session names of those that no move of ours brought."""
         ours = self._owners.ledger.entries
-        oldest: Item | None = None
-        first = 0
-        for item in directory.sessions:
-            age = directory.amounts[item.name].newest
-            if (directory.name, item.name) in ours:
+        name = holding.directory.name
+        path: str | None = None
+        oldest = 0
+        for item in holding.directory.items:
+            if not item.is_conversation or (name, item.name) in ours:
                 continue
-            if oldest is None or age < first:
-                oldest, first = item, age
-        return oldest
+            age = self.amount(holding, item.name).newest
+            if not oldest or age < oldest:
+                oldest, path = age, item.path
+        return path
 
     def _find_projects(self) -> Iterator[Project]:
         """Every path with a claim or an entry, then what is nobody's."""
-        directories_of: dict[str, list[Directory]] = defaultdict(list)
-        directories = self.directories.values()
-        for directory in directories:
-            for path in directory.claims:
-                directories_of[path].append(directory)
-        paths = {*directories_of, *self._state.named}
+        holdings_of: dict[str, list[Holding]] = defaultdict(list)
+        holdings = self.directories.values()
+        for holding in holdings:
+            for path in holding.claims:
+                holdings_of[path].append(holding)
+        paths = {*holdings_of, *self._state.named}
         for path in sorted(paths):
-            own = directories_of[path]
+            own = holdings_of[path]
             yield self._project(path, own)
-        for directory in directories:
-            if directory.has_nobodys:
-                yield self._project(None, [directory])
+        for holding in holdings:
+            files = 0
+            for item in holding.nobodys:
+                files += self.amount(holding, item.name).files
+            if files:
+                yield self._project(None, [holding])
 
-    def _project(self, path: str | None, directories: list[Directory]) -> Project:
+    def _project(self, path: str | None, holdings: list[Holding]) -> Project:
         """What the directories hold of a path, and what else names it."""
         kept: Counter[str] = Counter()
         times: list[int] = []
         size = 0
-        for directory in directories:
-            for item in directory.items_of(path):
-                amount = directory.amounts[item.name]
+        for holding in holdings:
+            items = holding.nobodys if path is None else holding.items_of(path)
+            for item in items:
+                amount = self.amount(holding, item.name)
                 if item.is_transcript:  # as a move counts it
                     size += amount.size
                 if item.is_conversation:
                     times.append(amount.newest)
                 if item.name == MEMORY:
                     kept["note"] += amount.files
-        names = [directory.name for directory in directories]
+        names = [holding.directory.name for holding in holdings]
         exists = None
         uses = list(times)
         if path is not None:

@@ -73,8 +73,8 @@ def test_a_stale_entry_keeps_nothing_in_a_directory(
     if listed != "config":
         state.add_prompt("my_app", "hello")
     layout = layout_of(state)
-    (directory,) = Survey(layout).directories.values()
-    assert directory.claims == (app.path,)
+    (holding,) = Survey(layout).directories.values()
+    assert holding.ranked == (app.path,)
     paths = PathMap(((app.path, str(state.code / "new")),))
     (portion,) = found_portions(layout, paths, [app.path], Ledger())
     assert portion.kind == "rename"
