@@ -222,17 +222,19 @@ def _say_how(
     shows that.
     """
     layout = finder.survey.layout
+    new = candidate.path
     both: set[str] = set()  # directories of both
     for project in finder.at_or_below(path):
         both.update(project.directories)
         tail = str(project.path).removeprefix(path)
-        both.add(encode(candidate.path + tail))
+        both.add(encode(new + tail))
+    where = finder.survey.directories_of_sessions
     sessions: list[str] = []
     for session in split:
-        directories = finder.survey.directories_of_sessions[session]
+        directories = where[session]
         if len(both.intersection(directories)) > 1:
             sessions.append(session)
-    candidate.command = layout.command(path, candidate.path)
+    candidate.command = layout.command(path, new)
     if sessions:
         candidate.against.append("a session went on in both")
         candidate.command = layout.command("doctor", *sessions)
