@@ -7,7 +7,6 @@ at what is there and takes each file as the plan will leave it.
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -88,16 +87,14 @@ def mentions(
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
-    directories = {move.target for move in run.projects}
+    directories = [move.target for move in run.projects]
     if ahead is not None:
-        directories = {move.source for move in run.projects}
-        for write in ahead.writes:
-            texts[write.path] = write.after
+        directories = [move.source for move in run.projects]
+        texts = {write.path: write.after for write in ahead.writes}
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    projects = [move.path for move in run.projects]
-    all_pairs = _with_projects(asked, pairs, projects)
-    folders = moved_folders(all_pairs, at_old=is_at_old)
+    projects = [move.pair for move in run.projects if asked.covers(move.path)]
+    folders = moved_folders([*pairs, *projects], at_old=is_at_old)
     search = Search(layout, asked, pairs, folders, texts, moved, with_settings)
     rows = list(search.lines())
     if not run.folders:  # else git was asked to repair them
@@ -129,18 +126,6 @@ def mentions_of_past(
     return rows
 
 
-def _with_projects(
-    asked: PathMap, pairs: Pairs, projects: Iterable[str]
-) -> list[tuple[str, str]]:
-    """The pairs, and those of the projects that are moved with them."""
-    all_pairs = list(pairs)
-    for path in projects:
-        new = asked.map(path)
-        if new is not None:
-            all_pairs.append((path, new))
-    return all_pairs
-
-
 def _moves_of_all(runs: Iterable[Sequence[Move]]) -> dict[str, str]:
     """Each old path that is gone, and the folder that it is after all these runs."""
     moves: dict[str, str] = {}
@@ -150,12 +135,11 @@ def _moves_of_all(runs: Iterable[Sequence[Move]]) -> dict[str, str]:
             later = paths.map(new)
             moves[old] = later or new
         moves.update(run)
-    for old in list(moves):
-        new = moves[old]
-        is_gone = folder_exists(old) is False
-        if not is_gone or not os.path.isdir(new):
-            del moves[old]
-    return moves
+    return {
+        old: new
+        for old, new in moves.items()
+        if folder_exists(old) is False and os.path.isdir(new)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +150,6 @@ class Source:
     option: str | None = None  # of the command; None: there is no such command
     pairs: Pairs = ()  # one of which the command is for
     whose: str = ""
-
-    @property
-    def rewrite(self) -> Rewrite | None:
-        """What the command does to such a file."""
-        return REWRITES.get(self.option or "")
 
 
 @dataclass(frozen=True)
@@ -188,21 +167,24 @@ class Search:
 
     def lines(self) -> Iterator[LeftAlone]:
         """Files that name an old path: what the client keeps, then what is in projects'
-        folders.
+        folders. A row for all files of a source.
         """
         paths = self._spelled(self.asked)
         looked_at: set[Path] = set()
         sources = [*self._sources_of_client(), *self._sources_of_others()]
         for source in sources:
-            texts: dict[Path, str] = {}
+            naming: dict[Path, str] = {}  # where they end, and what will be in them
             for path in _files_below(source.path):
-                if path in looked_at:
-                    continue
+                ends = ends_of(path, self.moved)
+                if path in looked_at or ends.is_relative_to(self.layout.run_dir):
+                    continue  # what is retired is part of another file by then
+                looked_at.add(path)
                 text = self._text(path)
-                if text is not None:
-                    texts[path] = text
-                    looked_at.add(path)
-            yield from self._mentions(source, texts, paths)
+                if paths.named_in(text):
+                    naming[ends] = text
+            row = self._mentions(source, naming, paths) if naming else None
+            if row is not None:
+                yield row
 
     def worktrees(self) -> Iterator[LeftAlone]:
         """Worktrees that git does not find any more."""
@@ -218,8 +200,9 @@ class Search:
         transcripts show; a worktree that is gone was so before.
         """
         names = set(directories)
-        state = State(self.layout)
-        for name in filter(names.__contains__, state.directory_names):
+        for name in State(self.layout).directory_names:
+            if name not in names:
+                continue
             path = self.layout.projects / name
             sessions: list[tuple[str, str]] = []
             with contextlib.suppress(PermissionError):  # who is closed is named so
@@ -234,44 +217,33 @@ class Search:
     def _new_folder(self, folder: str) -> str | None:
         """Where a folder is after the move; None if it stays, or is nowhere."""
         new = self.asked.map(folder)
-        if new is None or os.path.isdir(new):
-            return new
         end = ends_of(Path(folder), self.moved)
-        is_to_come = str(end) == new and os.path.isdir(folder)
-        return new if is_to_come else None
+        here = folder if str(end) == new else new  # it may still be to come
+        return new if here and os.path.isdir(here) else None
 
     def _spelled(self, paths: PathMap) -> Occurrences:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
 
     def _mentions(
-        self, source: Source, texts: dict[Path, str], paths: Occurrences
-    ) -> Iterator[LeftAlone]:
-        """One row for all files of a source that name an old path."""
-        naming: dict[Path, str] = {}  # where they end, and what will be in them
-        olds: list[str] = []
-        for path, text in texts.items():
-            ends = ends_of(path, self.moved)
-            if ends.is_relative_to(self.layout.run_dir):
-                continue  # what is retired is part of another file by then
-            if not paths.named_in(text):
-                continue  # most name none, and lines take long
-            for line in text.split("\n"):
-                names = paths.named_in(line)
-                if names:
-                    olds.append(names[0])
-                    naming[ends] = text
-        if not olds:
-            return
+        self, source: Source, naming: dict[Path, str], paths: Occurrences
+    ) -> LeftAlone | None:
+        """One row for all files of a source that name an old path: these."""
         where = os.path.commonpath(naming)
         whole = "\n".join(naming.values())
+        olds: list[str] = []  # of each line that names one
+        for line in whole.split("\n"):
+            olds += paths.named_in(line)[:1]
         command = self._command(source, whole)
         what = _in_values(source, whole, paths, bool(command))
         if what is None:
-            what = plural(len(olds), "line") + ("" if command else BY_HAND)
+            what = plural(len(olds), "line")
+            if not command:
+                what += BY_HAND
+        if not what or not olds:
+            return None  # only text that people wrote names it
         if not command:
             command = looking_for(olds[0], where, len(naming) > 1)
-        if what:  # else only text that people wrote names it
-            yield LeftAlone(where, f"{source.whose}{NAMES}{what}", command)
+        return LeftAlone(where, f"{source.whose}{NAMES}{what}", command)
 
     def _command(self, source: Source, text: str) -> tuple[str, ...]:
         """The move that changes something in a file, where there is one."""
@@ -279,7 +251,7 @@ class Search:
             return ()
         for pair in source.pairs:
             paths = self._spelled(PathMap((pair,)))
-            if not _changes(text, paths, source.rewrite):
+            if not _changes(text, paths, source.option):
                 continue
             if source.option == SETTINGS and self.with_settings:
                 return self.with_settings
@@ -316,13 +288,11 @@ class Search:
         for place in PLACES:
             if place.of_daemon:
                 files += place.files(self.layout)
-        is_running = daemon_is_running(self.layout)
+        option, whose = None, ""
+        if daemon_is_running(self.layout):
+            option, whose = "", "the background daemon's, stop it first: "
         for path in files:
-            if is_running:
-                whose = "the background daemon's, stop it first: "
-                yield Source(path, "", self.pairs, whose)
-            else:
-                yield Source(path)
+            yield Source(path, option, self.pairs, whose)
 
     def _sources_of_others(self) -> Iterator[Source]:
         """What is in the projects' own folders, and what the desktop app keeps."""
@@ -330,22 +300,22 @@ class Search:
             pairs = ((old, new),)
             rewritten = project_files(self.layout, folder)
             for path in _claude_files(self.layout, folder):
+                option = None
                 if path in rewritten:
-                    yield Source(path, SETTINGS, pairs)
-                else:
-                    yield Source(path)
+                    option = SETTINGS
+                yield Source(path, option, pairs)
         for path in desktop_files(self.layout):
             yield Source(path, DESKTOP, self.pairs)
 
-    def _text(self, path: Path) -> str | None:
-        """What the file will hold; None when it can't be read, or is too much."""
-        if path in self.texts:
-            return as_text(self.texts[path])
-        try:
+    def _text(self, path: Path) -> str:
+        """What the file will hold; nothing when it can't be read, or is too much."""
+        with contextlib.suppress(CcmoveError, OSError):
+            if path in self.texts:
+                return as_text(self.texts[path])
             document = read_document(path, LARGEST_FILE)
-        except (CcmoveError, OSError):
-            return None
-        return document.text if document is not None else None
+            if document is not None:
+                return document.text
+        return ""
 
 
 def _in_values(
@@ -359,15 +329,16 @@ def _in_values(
         root = parse(text)
     except NotJsonError:
         return None
+    rewrite = REWRITES.get(source.option or "")
     changed: set[Pointer] = set()
-    if has_command and source.rewrite is not None:
-        after = source.rewrite(text, paths, NameMap(()))
+    if has_command and rewrite is not None:
+        after = rewrite(text, paths, NameMap(()))
         for difference in compare(as_bytes(text), as_bytes(after)):
             changed.add(difference.pointer)
     clear: list[Pointer] = []
     by_hand: list[Value] = []
     for pointer, value in named_values(root, paths):
-        if has_command and (source.rewrite is None or pointer in changed):
+        if has_command and (rewrite is None or pointer in changed):
             clear.append(pointer)
         else:
             by_hand.append((pointer, value))
@@ -379,8 +350,9 @@ def _in_values(
     return "; ".join(words)
 
 
-def _changes(text: str, paths: Occurrences, rewrite: Rewrite | None) -> bool:
+def _changes(text: str, paths: Occurrences, option: str) -> bool:
     """Whether a move changes a text: `--settings` leaves a shell's line as it is."""
+    rewrite = REWRITES.get(option)
     if rewrite is None:
         return bool(paths.named_in(text))
     try:
@@ -390,16 +362,11 @@ def _changes(text: str, paths: Occurrences, rewrite: Rewrite | None) -> bool:
 
 
 def _files_below(path: Path) -> Iterator[Path]:
-    """Regular files; links are not followed,
-    and what can't be listed is passed over.
+    """What is to be read; links are not followed, and what can't be listed is passed
+    over.
     """
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return
-    if stat.S_ISREG(mode):
+    if path.is_symlink() or not path.is_dir():
         yield path
-    if not stat.S_ISDIR(mode):
         return
     for base, folders, names in os.walk(path):
         folders.sort()

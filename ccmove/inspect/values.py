@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from ccmove.rewrite.jsonspan import Node, Pointer
+from ccmove.rewrite.jsonspan import Node, Pointer, walk
 from ccmove.rewrite.occurrences import TEXTS
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.text import plural
@@ -20,63 +20,53 @@ KINDS = {
     "extraKnownMarketplaces": "marketplace",
     SERVERS: MCP_SERVER,
 }
+CONTAINERS = ("{", "[")
 SETTING = "setting"  # anything else
 MOST_BY_HAND = 5  # that are named one by one
 
 Value = tuple[Pointer, str]  # where it is, and what it says
 
 
-def named_values(node: Node, paths: PathMap, at: Pointer = ()) -> Iterator[Value]:
+def named_values(root: Node, paths: PathMap) -> Iterator[Value]:
     """The values that name an old path, but for text that people or models wrote; a
     name of a member counts as one.
     """
-    if not paths.named_in(node.raw):
-        return
-    below = _below(node)
-    if not below:
-        yield at, str(node.value)
-    for token, item in below.items():
-        if token in TEXTS:
+    for at, node in walk(root):
+        if not TEXTS.isdisjoint(at):
             continue
-        name = str(token)
+        name = str(at[-1]) if at else ""
         if paths.named_in(name):
-            yield (*at, token), name
-        yield from named_values(item, paths, (*at, token))
-
-
-def _below(node: Node) -> dict[str | int, Node]:
-    below: dict[str | int, Node] = {}
-    if node.kind == "{":
-        below.update(node.members())
-    else:
-        below.update(enumerate(node.items))
-    return below
+            yield at, name
+        if node.kind in CONTAINERS:
+            continue
+        if paths.named_in(node.raw):
+            yield at, str(node.value)
 
 
 def counted(pointers: Iterable[Sequence[object]]) -> str:
     """How many of each kind; of MCP servers each value has a name."""
-    kinds: list[str] = []
-    servers: list[str] = []
+    kinds: Counter[str] = Counter()
+    servers: dict[str, None] = {}
     for pointer in pointers:
         names = list(map(str, pointer))
         kind = kind_of(names)
         if kind == MCP_SERVER:
             server = _of_server(names)
-            servers.append(server)
+            servers[server] = None
         else:
-            kinds.append(kind)
-    numbers = Counter(kinds).items()
-    in_numbers = ", ".join(plural(number, kind) for kind, number in numbers)
-    words = [in_numbers, *dict.fromkeys(servers)]
-    return "; ".join(filter(None, words))
+            kinds[kind] += 1
+    in_numbers = [plural(number, kind) for kind, number in kinds.items()]
+    words = list(servers)
+    if in_numbers:
+        words.insert(0, ", ".join(in_numbers))
+    return "; ".join(words)
 
 
 def one_by_one(values: Iterable[Value]) -> str:
     """Each value on its own, for whoever has to find it."""
     described: dict[str, None] = {}
     for pointer, text in values:
-        names = list(map(str, pointer))
-        words = _described(names, text)
+        words = _described(list(map(str, pointer)), text)
         described[words] = None
     shown = list(described)
     hidden = len(shown) - MOST_BY_HAND
