@@ -7,7 +7,6 @@ from functools import partial
 
 import click
 
-from ccmove.claude.layout import Layout
 from ccmove.claude.naming import possible_names
 from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call, text_answer
@@ -69,8 +68,12 @@ def doctor_command(call: Call, asked: DoctorOptions) -> Answer:
         return text_answer(lines)
     if asked.fix:
         repair = _fix(call, examination, asked)
-        return Answer(partial(show_repair, repair), repair.exit_code)
-    return _findings(examination, asked)
+        show = partial(show_repair, repair)
+        return Answer(show, repair.exit_code)
+    one_by_one = replace(asked, fix=True, quiet=False, verbose=False)
+    fix = one_by_one.to_line()
+    show = partial(show_examination, examination, fix=fix)
+    return Answer(show, examination.exit_code)
 
 
 def _check_words(asked: DoctorOptions) -> None:
@@ -79,13 +82,6 @@ def _check_words(asked: DoctorOptions) -> None:
         raise UsageError("--yes needs --fix", ask(replace(asked, fix=True)))
     if asked.plan and (asked.fix or asked.json):
         raise UsageError("--plan goes with neither --fix nor --json")
-
-
-def _findings(examination: Examination, asked: DoctorOptions) -> Answer:
-    """With the command that asks about each."""
-    with_fix = replace(asked, fix=True, quiet=False, verbose=False)
-    show = partial(show_examination, examination, fix=with_fix.to_line())
-    return Answer(show, examination.exit_code)
 
 
 def _examine(
@@ -123,29 +119,27 @@ def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
     different then. Else move what is lost.
     """
     layout = examination.survey.layout
-    lost = []
-    certain: Choices = []
-    for finding in examination.findings:
-        if finding.kind == "interrupted-run":
-            question = f"{finding.what}. Roll it back?"
-            if not asked.yes and not confirm(question, default=True):
-                return Repair(layout.config_dir, examination.findings)
-            return _roll_back(call, layout, asked)
-        if finding.can_be_asked:
-            lost.append(finding)
-            if finding.sure is not None:
-                certain.append((finding, finding.sure.path))
-    if asked.yes:
-        return _repair(call, examination, certain)
-    answers = _ask(lost, call.printer.on_stderr())
-    return _repair(call, examination, answers)
-
-
-def _roll_back(call: Call, layout: Layout, asked: DoctorOptions) -> Repair:
-    rolled_back = recover(layout, call.progress())
-    look_again = ask(asked, "look again to see what else there is")
-    notes = (": ".join(in_words(look_again)),)
-    return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
+    findings = examination.findings
+    for finding in findings:
+        if finding.kind != "interrupted-run":
+            continue
+        question = f"{finding.what}. Roll it back?"
+        if not asked.yes and not confirm(question, default=True):
+            return Repair(layout.config_dir, findings)
+        rolled_back = recover(layout, call.progress())
+        look_again = ask(asked, "look again to see what else there is")
+        notes = (": ".join(in_words(look_again)),)
+        return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
+    lost = [finding for finding in findings if finding.can_be_asked]
+    if not asked.yes:
+        screen = call.printer.on_stderr()
+        return _repair(call, examination, _ask(lost, screen))
+    choices: Choices = []
+    for finding in lost:
+        sure = finding.sure
+        if sure is not None:
+            choices.append((finding, sure.path))
+    return _repair(call, examination, choices)
 
 
 def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
@@ -158,8 +152,11 @@ def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
     for finding, new in choices:
         old = finding.subject
         pair = Pair(old, new, old)
-        asked = MoveOptions(arguments=(old, new), dry_run=True)
-        why = _refusal(layout, pair, asked)
+        preview = MoveOptions(arguments=(old, new), dry_run=True)
+        try:
+            why = move(layout, [pair], preview).error
+        except RefusedError as error:
+            why = error.message
         if why is not None:
             notes.append(f"{why}: {call.printer.typed(old, new)}")
         else:
@@ -172,14 +169,6 @@ def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
         finding for finding in examination.findings if finding.subject in subjects
     )
     return Repair(layout.config_dir, left, result, notes=tuple(notes))
-
-
-def _refusal(layout: Layout, pair: Pair, asked: MoveOptions) -> str | None:
-    """Why a move would be refused; None where it can be made."""
-    try:
-        return move(layout, [pair], asked).error
-    except RefusedError as error:
-        return error.message
 
 
 def _ask(lost: list[Finding], screen: Printer) -> Choices:
@@ -244,10 +233,13 @@ def verify_command(call: Call, asked: Asked) -> Answer:
     """
     examination, names = _examine(call, asked, None)
     survey = examination.survey
+    projects = str(survey.layout.projects)
     failures, notes = [], []
     for finding in examination.findings:
-        is_failure = finding.kind in FAILURES
-        if is_failure and not _is_of_others(finding, names, survey):
+        # What concerns every project may be about the directory of another one.
+        is_in_projects = os.path.dirname(finding.subject) == projects
+        is_ours = _is_about(finding, names) or not is_in_projects
+        if finding.kind in FAILURES and is_ours:
             failures.append(finding)
         else:
             notes.append(finding)
@@ -259,12 +251,6 @@ def verify_command(call: Call, asked: Asked) -> Answer:
     )
     show = partial(show_examination, verdict)
     return Answer(show, verdict.exit_code)
-
-
-def _is_of_others(finding: Finding, names: set[str], survey: Survey) -> bool:
-    """Whether it is about a project directory, and none of these has to do with it."""
-    is_directory = os.path.dirname(finding.subject) == str(survey.layout.projects)
-    return is_directory and not _is_about(finding, names)
 
 
 def _is_about(finding: Finding, names: set[str]) -> bool:
