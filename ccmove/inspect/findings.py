@@ -429,16 +429,12 @@ def _twice_there(survey: Survey) -> Iterator[Finding]:
 
 
 def _twice(survey: Survey, session: str, holdings: list[Holding]) -> Iterator[Finding]:
-    """Which turns are where, the file that has most first,
-    and of equal ones the older; a merge makes one of two that are alike.
+    """Which turns are where, the file that has most first; a merge makes one of two
+    that are alike.
     """
     name = f"{session}.jsonl"
-
-    def order(holding: Holding) -> tuple[int, int]:
-        amount = survey.amount(holding, name)
-        return -amount.size, amount.newest
-
-    best, *others = sorted(holdings, key=order)
+    holdings.sort(key=lambda holding: survey.amount(holding, name), reverse=True)
+    best, *others = holdings
     for other in others:
         file = best.directory.path / name
         other_file = other.directory.path / name

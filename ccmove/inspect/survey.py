@@ -67,8 +67,7 @@ class Project:
         words = {what: plural(number, what) for what, number in self.kept.items()}
         if "config entry" in words:
             words["config entry"] = "settings"
-        first = [words.pop(what) for what in ("prompt", "note") if what in words]
-        return [*first, *words.values()]
+        return list(words.values())
 
 
 class Survey:
@@ -228,7 +227,7 @@ class Survey:
 
     def _project(self, path: str | None, holdings: list[Holding]) -> Project:
         """What the directories hold of a path, and what else names it."""
-        kept: Counter[str] = Counter()
+        kept = Counter(prompt=0, note=0)  # these come first
         times: list[int] = []
         size = 0
         for holding in holdings:
@@ -247,7 +246,7 @@ class Survey:
         if path is not None:
             exists = self._owners.exists(path)
             kept.update(self._state.named.get(path, {}))
-            if "prompt" in kept:
+            if kept["prompt"]:
                 _, last = self._state.prompts[path]
                 uses.append(last)
         return Project(
