@@ -231,9 +231,12 @@ class Finder:
         if path in self.homes:
             return self.homes[path]
         candidates = self._with_signs(path)
-        for candidate in candidates:
-            self._weigh(path, candidate)
-        _doubt_worktrees(candidates)
+        if path in self.lost:
+            for candidate in candidates:
+                self._weigh(path, candidate)
+            _doubt_worktrees(candidates)
+        else:
+            candidates = [one for one in candidates if self._is_moved_whole(path, one)]
         candidates.sort(key=lambda candidate: (candidate.rank, candidate.path))
         if candidates and candidates[0].confidence != "possible":
             candidates = [
@@ -265,10 +268,7 @@ class Finder:
             candidate = by_path.setdefault(new, fresh)
             if candidate.basis == basis:
                 candidate.evidence.append(sign)
-        candidates = list(by_path.values())
-        if path in self.lost:
-            return candidates
-        return [one for one in candidates if self._is_moved_whole(path, one)]
+        return list(by_path.values())
 
     def _signs(self, path: str, ours: Identity) -> Iterator[Sign]:
         for new, how in self.survey.former.get(path, {}).items():
@@ -398,6 +398,8 @@ class Finder:
                 ours = self._identity_of(old)
                 if not os.path.isdir(new) or self._is_another(old, new, ours):
                     return False
+                if best is not None and best.path == new:
+                    candidate.against = [*best.against]
             elif best.path != new:
                 return False
             elif best.confidence != "certain":
@@ -447,7 +449,8 @@ class Finder:
         log: Log = []
         if candidate.basis is Basis.SAME_REPOSITORY:
             log = reflog(candidate.path)
-        first, last = self._time_of_use(path)
+        first = self.lost[path].first_used or 0
+        last = self.lost[path].last_used or 0
         doubt = self._life_of_its_own(path, candidate.path, last)
         for moment, what in log[:1]:
             if doubt is None and 0 < last < moment and what.startswith(CLONED):
@@ -458,15 +461,6 @@ class Finder:
             candidate.is_proven = True
             sign = "its reflog has entries of that time"
             candidate.evidence.append(sign)
-
-    def _time_of_use(self, path: str) -> tuple[int, int]:
-        """From when to when a lost project was used; of a folder, those in it."""
-        projects = self.at_or_below(path)
-        if path in self.lost:
-            projects = [self.lost[path]]
-        firsts = [project.first_used or 0 for project in projects]
-        lasts = [project.last_used or 0 for project in projects]
-        return min(firsts), max(lasts)
 
     def _life_of_its_own(self, path: str, new: str, last: int) -> str | None:
         """A folder was there beside the project, which was used `last`, if sessions

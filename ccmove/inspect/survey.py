@@ -64,10 +64,10 @@ class Project:
     @property
     def kept_in_words(self) -> list[str]:
         """As a move tells what it brings."""
-        words = {what: plural(number, what) for what, number in self.kept.items()}
-        if "config entry" in words:
-            words["config entry"] = "settings"
-        return list(words.values())
+        return [
+            "settings" if what == "config entry" else plural(number, what)
+            for what, number in self.kept.items()
+        ]
 
 
 class Survey:
@@ -272,8 +272,7 @@ def owners_of(state: State, backups: Iterable[Backup]) -> Owners:
 
 def ancestors(path: str) -> list[str]:
     """`path` itself, then every folder above it but the root."""
-    parents = PurePath(path).parents
-    folders = [PurePath(path), *parents]
+    folders = [PurePath(path), *PurePath(path).parents]
     return [str(folder) for folder in folders[:-1]]
 
 

@@ -127,6 +127,18 @@ def test_a_parent_of_which_a_part_went_elsewhere_is_not_one_move(
     assert {Path(finding.subject).name for finding in examine(state)} == {"app", "lib"}
 
 
+def test_a_parent_is_as_doubtful_as_the_projects_in_it(state: StateBuilder) -> None:
+    """Two deleted clones beside two that were used at the same time."""
+    for name in ("app", "lib"):
+        repo = f"acme/{name}"
+        make_repo(Path(state.project(f"squad/{name}", repo=repo).path), repo)
+    for name in ("app", "lib"):
+        state.project(f"team/{name}", repo=f"acme/{name}")
+    doubt = "it had conversations of its own before that"
+    (finding,) = examine(state)
+    assert named(finding.candidates) == [("squad", "possible", doubt)]
+
+
 def test_what_the_whole_home_was_searched_for_can_be_named(
     state: StateBuilder,
 ) -> None:
