@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import click
@@ -147,19 +148,12 @@ def _ask(matches: list[Match], new: str | None, screen: Printer) -> Match:
         for number, match in enumerate(matches, 1):
             about = f"{match.other(new)} ({match.kept}; {match.why})"
             screen.lines([[f"  {number}  ", about]])
-        number = _ask_number(len(matches))
+        numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
+        check = partial(numbers.convert, param=None, ctx=None)
+        number = int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
     if number == 0:
         raise RefusedError("nothing was changed", MISSING)
     return matches[number - 1]
-
-
-def _ask_number(most: int) -> int:
-    numbers = click.Choice([str(number) for number in range(most + 1)])
-
-    def check(typed: str) -> str:
-        return numbers.convert(typed, None, None)
-
-    return int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:

@@ -226,7 +226,7 @@ def _say_how(
     both: set[str] = set()  # directories of both
     for project in finder.at_or_below(path):
         both.update(project.directories)
-        tail = str(project.path).removeprefix(path)
+        tail = str(project.path)[len(path) :]
         both.add(encode(new + tail))
     where = finder.survey.directories_of_sessions
     sessions: list[str] = []

@@ -366,7 +366,7 @@ class Finder:
         for folder in folders | self._named:
             new = folder + tail
             for lost in inside:
-                inner = new + lost.removeprefix(path)
+                inner = new + lost[len(path) :]
                 if not os.path.isdir(inner):
                     if is_lost:
                         continue
@@ -391,7 +391,7 @@ class Finder:
         projects = self.at_or_below(path)
         for project in projects:
             old = str(project.path)
-            new = candidate.path + old.removeprefix(path)
+            new = candidate.path + old[len(path) :]
             best = next(iter(self.candidates(old)), None)
             if best is None or best.confidence == "possible":
                 is_proven = False
@@ -449,22 +449,22 @@ class Finder:
         log: Log = []
         if candidate.basis is Basis.SAME_REPOSITORY:
             log = reflog(candidate.path)
-        first = self.lost[path].first_used or 0
-        last = self.lost[path].last_used or 0
-        doubt = self._life_of_its_own(path, candidate.path, last)
-        for moment, what in log[:1]:
-            if doubt is None and 0 < last < moment and what.startswith(CLONED):
-                doubt = "it was cloned after the project was last used"
+        project = self.lost[path]
+        first = project.first_used or 0
+        last = project.last_used or 0
+        doubt = self._life_of_its_own(path, candidate.path, last, log)
+        work = [moment for moment, what in log if not what.startswith(CLONED)]
         if doubt is not None:
             candidate.against.append(doubt)
-        elif _goes_through(first, last, log):
+        elif any(first <= moment <= last for moment in work):
             candidate.is_proven = True
             sign = "its reflog has entries of that time"
             candidate.evidence.append(sign)
 
-    def _life_of_its_own(self, path: str, new: str, last: int) -> str | None:
+    def _life_of_its_own(self, path: str, new: str, last: int, log: Log) -> str | None:
         """A folder was there beside the project, which was used `last`, if sessions
-        were begun in it before, or if it has had its name since before that.
+        were begun in it before, or if it has had its name since before that; or it was
+        made afterwards.
 
         Its change time is when it was renamed, or later. Returns what holds, in words.
         """
@@ -478,6 +478,9 @@ class Finder:
                 renamed = max(renamed, changed)
         if renamed < last < time.time_ns():
             return "this folder is older than the last session"
+        for moment, what in log[:1]:
+            if 0 < last < moment and what.startswith(CLONED):
+                return "it was cloned after the project was last used"
         return None
 
     def _doubt_rivals(self) -> None:
@@ -508,15 +511,6 @@ def _doubt_worktrees(candidates: list[Candidate]) -> None:
         main = main_checkout(candidate.path)
         if main != candidate.path and main in undoubted:
             candidate.against.append(f"it is a worktree of {main}")
-
-
-def _goes_through(first: int, last: int, log: Log) -> bool:
-    """Whether somebody worked there in that time; the clone itself is no work."""
-    for moment, what in log:
-        is_work = not what.startswith(CLONED)
-        if is_work and first <= moment <= last:
-            return True
-    return False
 
 
 def _are_similar(path: str, other: str) -> bool:

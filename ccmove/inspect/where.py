@@ -47,14 +47,13 @@ def find_whereabouts(layout: Layout, *spellings: str) -> Whereabouts:
     with state.problems_of(layout.backups):
         backups = all_backups(layout)
     owners = owners_of(state, backups)
-    path = spellings[0]
-    known = None
+    path, known = spellings[0], None
     for spelling in spellings:
         known = known or _known_spelling(spelling, owners)
     path = known or path
-    holding = _best(path, _holdings(path, owners))
     name = encode(path)
     items: list[Item] = []
+    holding = _best(path, _holdings(path, owners))
     if holding is not None:
         name = holding.directory.name
         items = list(holding.items_of(path))
@@ -64,6 +63,8 @@ def find_whereabouts(layout: Layout, *spellings: str) -> Whereabouts:
     others = frozenset[str]()
     if known is None:
         others = frozenset(state.known_paths())
+    # Claude Code reads the memory of the main checkout.
+    memories = [layout.projects / encode(checkout) / MEMORY, directory / MEMORY]
     return Whereabouts(
         path,
         known is not None,
@@ -71,7 +72,7 @@ def find_whereabouts(layout: Layout, *spellings: str) -> Whereabouts:
         directory.is_dir(),
         sessions=sum(item.is_conversation for item in items),
         bytes=sum(item.size or 0 for item in items),
-        memory=_memory(layout, directory, checkout),
+        memory=next(filter(Path.is_dir, memories), None),
         config_key=key,
         trusted=trusted,
         former_paths=tuple(_former(path, moves_by_us(layout, backups))),
@@ -150,15 +151,6 @@ def _config_entry(state: State, path: str, checkout: str) -> tuple[str, bool]:
         if compared(owner) in keys:
             return keys[compared(owner)], trusted
     return slashed(checkout), trusted
-
-
-def _memory(layout: Layout, directory: Path, checkout: str) -> Path | None:
-    """The memory that Claude Code reads there, if there is one."""
-    for holder in (layout.projects / encode(checkout), directory):
-        memory = holder / MEMORY
-        if memory.is_dir():
-            return memory
-    return None
 
 
 def _former(path: str, runs: list[list[Move]]) -> Iterator[str]:
