@@ -176,9 +176,8 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
     nothing at all unless the whole list is confirmed.
     """
     choices: Choices = []
-    likely = [finding for finding in lost if finding.best is not None]
-    rest = [finding for finding in lost if finding.best is None]
-    for number, finding in enumerate([*likely, *rest], 1):
+    likely_first = sorted(lost, key=lambda finding: finding.best is None)
+    for number, finding in enumerate(likely_first, 1):
         answer = _ask_where(finding, f"[{number}/{len(lost)}] ", screen)
         if answer == QUIT:
             return []

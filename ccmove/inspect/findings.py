@@ -298,8 +298,13 @@ def _unreadable(file: str, what: str) -> Finding:
 def _still_to_do(survey: Survey) -> Iterator[Finding]:
     """What names the old path of a past move and has a command that deals with it."""
     layout = survey.layout
+    # Projects that stayed where they were when what is around them was moved:
+    kept: set[str] = set()
+    for backup in survey.backups:
+        if backup.manifest is not None and backup.stands:
+            kept.update(backup.manifest.kept)
     try:
-        rows = mentions_of_past(layout, survey.our_moves, survey.kept_by_us)
+        rows = mentions_of_past(layout, survey.our_moves, kept)
     except (CcmoveError, OSError) as error:
         what = describe(error)
         yield _unreadable(str(layout.config_dir), what)

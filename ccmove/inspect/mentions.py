@@ -365,9 +365,10 @@ def _files_below(path: Path) -> Iterator[Path]:
     """What is to be read; links are not followed, and what can't be listed is passed
     over.
     """
-    if path.is_symlink() or not path.is_dir():
-        yield path
+    if os.path.islink(path):
         return
+    if os.path.isfile(path):
+        yield path
     for base, folders, names in os.walk(path):
         folders.sort()
         yield from (Path(base, name) for name in sorted(names))

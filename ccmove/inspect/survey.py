@@ -164,13 +164,6 @@ class Survey:
                 folders.setdefault(new, how)
         return dict(former)
 
-    @property
-    def kept_by_us(self) -> Iterator[str]:
-        """Projects that stayed where they were when what is around them was moved."""
-        for backup in self.backups:
-            if backup.manifest is not None and backup.stands:
-                yield from backup.manifest.kept
-
     def _kept_elsewhere(self) -> Iterator[Former]:
         """A path is where its conversations are kept, if the oldest there is one of its
         own and none is at home.
