@@ -187,7 +187,11 @@ def _lost_one(finder: Finder, path: str) -> Finding:
         if path not in finder.lost:
             names.append(str(project.path))
     names += [candidate.path for candidate in candidates]
-    along = _lost_around(finder, path)
+    # With none of its own it moves with the nearest one around it that has one.
+    around: list[str] = []
+    if all(candidate.confidence == "possible" for candidate in candidates):
+        _, *around = ancestors(path)
+    along = next(filter(finder.homes.get, around), None)
     if along is not None:
         candidates = ()
     return Finding(
@@ -203,16 +207,6 @@ def _kind(survey: Survey, project: Project) -> str:
         return "orphan"
     former = survey.former.get(str(project.path), {})
     return "moved-entries" if KEPT_ELSEWHERE in former.values() else "stale-entries"
-
-
-def _lost_around(finder: Finder, path: str) -> str | None:
-    """The nearest lost project around this one that has a candidate, if this one has
-    none of its own.
-    """
-    if any(candidate.confidence != "possible" for candidate in finder.homes[path]):
-        return None
-    _, *around = ancestors(path)
-    return next(filter(finder.homes.get, around), None)
 
 
 def _say_how(

@@ -234,7 +234,7 @@ class Search:
         for line in whole.split("\n"):
             olds += paths.named_in(line)[:1]
         command = self._command(source, whole)
-        what = _in_values(source, whole, paths, bool(command))
+        what = _in_values(whole, paths, source.option if command else None)
         if what is None:
             what = plural(len(olds), "line")
             if not command:
@@ -318,27 +318,26 @@ class Search:
         return ""
 
 
-def _in_values(
-    source: Source, text: str, paths: Occurrences, has_command: bool
-) -> str | None:
-    """The values of a JSON document that name an old path, in words: first what the
-    source's command deals with, then each that has to be edited by hand; None of
-    anything else.
+def _in_values(text: str, paths: Occurrences, option: str | None) -> str | None:
+    """The values of a JSON document that name an old path, in words: first what a
+    command with this option deals with, then each that has to be edited by hand; None
+    of anything else.
     """
     try:
         root = parse(text)
     except NotJsonError:
         return None
-    rewrite = REWRITES.get(source.option or "")
+    rewrite = REWRITES.get(option or "")
     changed: set[Pointer] = set()
-    if has_command and rewrite is not None:
+    if rewrite is not None:
         after = rewrite(text, paths, NameMap(()))
         for difference in compare(as_bytes(text), as_bytes(after)):
             changed.add(difference.pointer)
     clear: list[Pointer] = []
     by_hand: list[Value] = []
     for pointer, value in named_values(root, paths):
-        if has_command and (rewrite is None or pointer in changed):
+        is_all_changed = option is not None and rewrite is None
+        if is_all_changed or pointer in changed:
             clear.append(pointer)
         else:
             by_hand.append((pointer, value))
