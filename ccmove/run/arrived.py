@@ -11,10 +11,10 @@ from pathlib import Path, PurePath
 
 from ccmove.claude.reading import is_there, names_in, sha256_of
 from ccmove.claude.state import SESSION_ID
-from ccmove.plan.model import Arrival, Arrived, FileHolds, Rename
+from ccmove.plan.model import Arrival, Arrived, Rename
 from ccmove.run import disk
 from ccmove.run.manifest import Recorded
-from ccmove.run.recognise import is_directory, is_noted
+from ccmove.run.recognise import is_directory
 
 
 def session_at(path: Path) -> str | None:
@@ -34,25 +34,14 @@ def arrivals(operations: Iterable[Recorded]) -> Iterator[tuple[Path, Arrival]]:
                 yield operation.target / arrival.name, arrival
 
 
-def sessions_that_went_on(operations: Collection[Recorded]) -> frozenset[str]:
-    """The sessions of which a file that was unpacked is not as it came any more.
-
-    A former version of it, which is there before it comes and when it is gone again,
-    says nothing.
-    """
-    former: dict[Path, FileHolds] = {}
-    for operation in operations:
-        match operation:
-            case Rename(path, holds=FileHolds() as holds):
-                former[path] = holds
+def sessions_that_went_on(operations: Iterable[Recorded]) -> frozenset[str]:
+    """The sessions of which a file that was unpacked is not as it came any more."""
     sessions = set()
     for path, arrival in arrivals(operations):
         session = session_at(path)
         if session is None or not is_there(path):
             continue
-        if is_as_it_came(path, arrival):
-            continue
-        if path not in former or not is_noted(path, former[path]):
+        if not is_as_it_came(path, arrival):
             sessions.add(session)
     return frozenset(sessions)
 

@@ -14,6 +14,7 @@ from ccmove.claude.layout import Layout, are_settings
 from ccmove.plan.model import Id, Mkdir, Rename, Undertaking
 from ccmove.plan.records import Count, Hash, Mode, OneOfSeveral, one_of
 from ccmove.plan.tree import moved_by
+from ccmove.run.disk import Attributes
 
 LARGEST_MANIFEST = 64 << 20
 
@@ -26,6 +27,11 @@ class Content:
     size: Count
     mode: Mode = 0o600
     mtime_ns: int = 0
+
+    @property
+    def attributes(self) -> Attributes:
+        """What a file gets that is to be as it was then."""
+        return Attributes(self.mode, mtime_ns=self.mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,6 @@ class Manifest(Undertaking):
     folders_at_new: tuple[
         tuple[str, int, int], ...
     ]  # folders at a NEW: device and inode
-    undoes: Id | None
     config_file: str  # as the client composes it, which depends on $CLAUDE_CONFIG_DIR
     # The documents that get new content, which is staged beside each; the number of
     # each is that of its operation:

@@ -28,13 +28,10 @@ def is_noted(path: Path, noted: Noted) -> bool:
     """
     if isinstance(noted, FileHolds):
         return _is_file(path, noted)
-    if isinstance(noted, Arrived):
-        return is_there(path)
-    if not is_directory(path):
-        return False
     if isinstance(noted, FolderHolds):
-        return _is_folder(path, noted)
-    return any(is_there(path / name) for name in noted.names)
+        return is_directory(path) and _is_folder(path, noted)
+    names = noted.names if isinstance(noted, Holds) else ()
+    return is_directory(path) and any(is_there(path / name) for name in names)
 
 
 def is_swept(path: Path) -> bool:
@@ -56,7 +53,7 @@ def has_grown(path: Path, noted: Noted) -> bool:
     """
     if isinstance(noted, FileHolds):
         return not _is_file(path, noted)
-    if isinstance(noted, FolderHolds | Arrived):
+    if not isinstance(noted, Holds):
         return False
     for name in noted.names:
         if name.endswith(".jsonl"):

@@ -64,7 +64,6 @@ from ccmove.run.journal import (
 )
 from ccmove.run.locks import Waiting, ccmove_lock, client_locks, held, remove_stale
 from ccmove.run.manifest import (
-    Content,
     Manifest,
     Recorded,
     Wrote,
@@ -171,18 +170,19 @@ class Way:
 
 
 def _ways(operations: Iterable[Recorded]) -> Iterable[Way]:
-    """The way of each thing that was renamed, maybe more than once."""
+    """The way of each thing that was renamed, maybe more than once; not of what came in
+    an archive, which is taken out file by file.
+    """
     ways: dict[Path, Way] = {}  # by where each is so far
     for operation in operations:
         if not isinstance(operation, Rename):
             continue
-        if isinstance(operation.holds, Arrived):
-            continue  # which is taken out file by file
         path = operation.path
-        target = operation.target
-        way = ways.pop(path, Way(operation.holds, [path]))
-        way.places.append(target)
-        ways[target] = way
+        noted = operation.holds
+        if not isinstance(noted, Arrived):
+            way = ways.pop(path, Way(noted, [path]))
+            way.places.append(operation.target)
+            ways[operation.target] = way
     return ways.values()
 
 
@@ -194,17 +194,18 @@ class Rollback:
     ) -> None:
         self.layout = layout
         self.manifest = manifest
-        went_on = sessions_that_went_on(manifest.operations)
-        left = sessions_that_left(layout.projects, manifest.operations)
-        self.since = Since(manifest, went_on | left.keys())
         self.just_failed = just_failed  # and is rolled back by the run itself
+        self._doubtful: Recorded | None = None  # may be undone already
+        self._history: StagedHistory | None = None  # without the run's change
+        self.operations = self._done()
+        went_on = sessions_that_went_on(self.operations)
+        left = sessions_that_left(layout.projects, self.operations)
+        self.since = Since(manifest, went_on | left.keys())
         # What came later and was left as it is, in words:
         self.stayed = [
             f"session {session} left for {name} since, so it stays there"
             for session, name in left.items()
         ]
-        self._doubtful: Recorded | None = None  # may be undone already
-        self._history: StagedHistory | None = None  # without the run's change
 
     def roll_back(self, waiting: Waiting | None) -> list[str]:
         """Undo what is done, the last first; what stayed as it is, in words.
@@ -213,26 +214,26 @@ class Rollback:
         back, which were replaced first.
         """
         layout = self.layout
-        operations = self._done()
+        operations = self.operations
         self._refuse_links()
-        self._refuse_missing(operations)
+        self._refuse_missing()
         if not self.manifest.operations:
             return []  # it did not come to its commit point
         written = [op for op in operations if isinstance(op, Wrote | WroteHistory)]
         locked = sum(op.is_locked for op in written)  # the first of them
         locks = client_locks(layout, self.manifest)
         remove_stale(locks)
-        record = Record(layout.run_dir)
-        with record, contextlib.ExitStack() as holding:
+        with Record(layout.run_dir) as record, contextlib.ExitStack() as holding:
             record.left(len(operations))
-            self._stage_history(operations)
+            self._stage_history()
             for number in reversed(range(len(operations))):
-                operation = operations[number]
                 if number == locked - 1:
                     holding.enter_context(held(locks, waiting))
-                self._undo(operation)
+                self._undo(operations[number])
                 record.left(number)
         return self.stayed
+
+    # -- what is done, and where things are
 
     def _done(self) -> tuple[Recorded, ...]:
         """The operations that are done, by the record of progress; of the one that is
@@ -242,16 +243,14 @@ class Rollback:
         if not operations:
             return ()
         reached = progress.read(self.layout.run_dir, len(operations))
-        done = operations[: reached.done]
-        if not reached.has_begun:
-            return ()
+        number = reached.done
         if reached.goes_back:
-            self._doubtful = done[-1] if done else None
-            return done
-        for in_doubt in operations[reached.done : reached.done + 1]:
+            self._doubtful = operations[number - 1] if number else None
+        elif reached.has_begun and number < len(operations):
+            in_doubt = operations[number]
             if self._is_done(in_doubt):
-                return (*done, in_doubt)
-        return done
+                number += 1
+        return operations[:number]
 
     def _is_done(self, operation: Recorded) -> bool:
         """Whether the one operation is done that is in doubt.
@@ -289,17 +288,7 @@ class Rollback:
             return None
         return path if is_at_old else target
 
-    def _is_back(self, rename: Rename) -> bool:
-        """Whether what was renamed is in its old place again, so that what is at the
-        new one by now is somebody else's.
-
-        Someone has brought it back, or a recovery that was killed then.
-        """
-        target = rename.target
-        is_emptied = is_directory(target) and not names_in(target)
-        if rename is self._doubtful and is_emptied:
-            return False  # all that is left to do is to remove it
-        return self._place_of(rename) == rename.path
+    # -- before anything is touched
 
     def _refuse_links(self) -> None:
         """Nothing was looked at through a link that was put there meanwhile.
@@ -313,16 +302,21 @@ class Rollback:
             with contextlib.suppress(FileNotFoundError), directory(parent):
                 pass
 
-    def _refuse_missing(self, operations: Iterable[Recorded]) -> None:
-        """Before anything is touched: saved texts, all that was renamed, and where
-        something was staged, are there.
+    def _refuse_missing(self) -> None:
+        """Saved texts and all that was renamed are there, and where something was
+        staged; what was renamed comes back, and with it what is in it.
         """
-        self._refuse_lost_places(operations)
-        for operation in operations:
-            if isinstance(operation, Wrote) and operation.before is not None:
+        renamed: set[Path] = set()
+        for operation in self.operations:
+            if isinstance(operation, Rename):
+                renamed.add(operation.path)
+            elif isinstance(operation, Wrote) and operation.before is not None:
                 read_saved(self.layout.run_dir, operation, "before")
+        for path in self.manifest.replaced:
+            if renamed.isdisjoint((path, *path.parents)):
+                self._refuse_gone(path.parent)
         folders: list[Way] = []
-        for way in _ways(operations):
+        for way in _ways(self.operations):
             noted = way.noted
             if isinstance(noted, FolderHolds):
                 folders.append(way)
@@ -330,14 +324,7 @@ class Rollback:
                 first = way.places[0]
                 last = way.places[-1]
                 raise RefusedError(f"{first} is gone, and is not at {last} either")
-        self._refuse_other_folders(folders)
-
-    def _refuse_lost_places(self, operations: Iterable[Recorded]) -> None:
-        """What was renamed comes back, and with it what is in it."""
-        renamed = {op.path for op in operations if isinstance(op, Rename)}
-        for path in self.manifest.replaced:
-            if renamed.isdisjoint((path, *path.parents)):
-                self._refuse_gone(path.parent)
+        _refuse_other_folders(folders)
 
     def _refuse_gone(self, place: Path) -> None:
         """A directory that is gone may be there again later, with our file or our
@@ -362,21 +349,7 @@ class Rollback:
         may_be_back = isinstance(doubtful, Rename) and doubtful.target == last
         return may_be_back and is_swept(old)
 
-    def _refuse_other_folders(self, ways: Sequence[Way]) -> None:
-        """A folder of the user's is renamed back only if it is the one that was
-        renamed, to a place that is free or holds only what goes away from it before.
-        """
-        folders = [way.present() for way in ways]
-        for way, where in zip(ways, folders, strict=True):
-            first = way.places[0]
-            if len(where) != 1:
-                both = "both look like" if where else "neither is"
-                pair = f"{first} and {way.places[-1]}"
-                raise RefusedError(f"{pair}: {both} the folder that was renamed")
-            is_taken = where != [first] and is_there(first) and [first] not in folders
-            if is_taken:
-                taken = f"{first} is used for something else"
-                raise RefusedError(f"{taken}, so {where[0]} can't be renamed back")
+    # -- files and directories
 
     def _undo(self, operation: Recorded) -> None:
         """The opposite of one operation that is done."""
@@ -404,10 +377,13 @@ class Rollback:
             return
         if self._is_back(rename):
             return
-        if self._is_outlived(rename):
+        if self._is_outlived(path):
             self.stayed.append(f"an earlier {path} is {target}")
             return
-        self._make_own_parents(path)
+        # Ours may be gone by now: a backup was pruned.
+        for parent in reversed(path.parents):
+            if parent.is_relative_to(self.layout.ccmove):
+                disk.ensure_directory(parent)
         is_hidden = path.is_relative_to(self.layout.backups)
         if is_there(path):
             names = noted.names if isinstance(noted, Holds) else ()
@@ -419,14 +395,26 @@ class Rollback:
         else:
             disk.rename_new(target, path)
 
-    def _is_outlived(self, rename: Rename) -> bool:
+    def _is_back(self, rename: Rename) -> bool:
+        """Whether what was renamed is in its old place again, so that what is at the
+        new one by now is somebody else's.
+
+        Someone has brought it back, or a recovery that was killed then: where that has
+        emptied the new place, it has still to be removed.
+        """
+        target = rename.target
+        is_emptied = is_directory(target) and not names_in(target)
+        if rename is self._doubtful and is_emptied:
+            return False
+        return self._place_of(rename) == rename.path
+
+    def _is_outlived(self, path: Path) -> bool:
         """Whether it is a former version of what came for a session that stays: where
         that left for another project it would be one session in two.
         """
-        if session_at(rename.path) not in self.since.elsewhere:
+        if session_at(path) not in self.since.elsewhere:
             return False
-        came = arrivals(self.manifest.operations)
-        return any(rename.path == path for path, _ in came)
+        return any(path == place for place, _ in arrivals(self.operations))
 
     def _has_grown(self, rename: Rename) -> bool:
         """Whether something came to what was taken out of a backup: not to be hidden.
@@ -440,14 +428,6 @@ class Rollback:
                 return document is None or not wrote.left(document.data)
         return has_grown(target, rename.holds)
 
-    def _make_own_parents(self, path: Path) -> None:
-        """What was in the directory of a run, or in a backup that is gone by now, goes
-        back the way it came.
-        """
-        for parent in reversed(path.parents):
-            if parent.is_relative_to(self.layout.ccmove):
-                disk.ensure_directory(parent)
-
     def _merge_back(
         self, target: Path, path: Path, last: Set[str] = frozenset()
     ) -> None:
@@ -459,56 +439,55 @@ class Rollback:
         directory is known: as long as one of them is in the new place, a recovery that
         is killed here goes on the next time.
         """
-        if is_directory(target) and is_directory(path):
-            self._merge_directory_back(target, path, last)
+        if not (is_directory(target) and is_directory(path)):
+            other = f"the earlier one is {target}"
+            if path.suffix != ".jsonl":
+                later = _name_of_later(path)
+                disk.rename_new(path, later)
+                disk.rename_new(target, path)
+                other = f"the later one is {later}"
+            self.stayed.append(f"{path} was made again meanwhile; {other}")
             return
-        other = f"the earlier one is {target}"
-        if path.suffix != ".jsonl":
-            later = _name_of_later(path)
-            disk.rename_new(path, later)
-            disk.rename_new(target, path)
-            other = f"the later one is {later}"
-        self.stayed.append(f"{path} was made again meanwhile; {other}")
-
-    def _merge_directory_back(self, target: Path, path: Path, last: Set[str]) -> None:
         names = names_in(target)
         if names or target.is_relative_to(self.layout.ccmove):  # else it is not ours
             disk.set_mode(path, mode_of(target))
-        names.sort(key=last.__contains__)
-        for name in names:
-            source = target / name
-            final = path / name
-            if is_there(final):
-                self._merge_back(source, final)
+        for name in sorted(names, key=last.__contains__):
+            if is_there(path / name):
+                self._merge_back(target / name, path / name)
             else:
-                disk.rename_new(source, final)
+                disk.rename_new(target / name, path / name)
         self.stayed += remove_if_empty(target)
+
+    # -- documents
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote; what
         others wrote into a config file stays in it, without ours.
         """
-        path = wrote.path
-        document = read_document(path)
+        document = read_document(wrote.path)
         if document is None:
             return
         if wrote.form == "index":
             self._take_entries_out(wrote, document.data)
         elif wrote.left(document.data):
-            disk.remove_file(path)
+            disk.remove_file(wrote.path)
         elif wrote.form == "config":
             _, lock = self.layout.client_locks
             with held([lock]):
                 self._put_back(wrote)
         else:
-            self.stayed.append(f"{path} has changed since, so it stays")
+            self.stayed.append(f"{wrote.path} has changed since, so it stays")
 
     def _take_entries_out(self, wrote: Wrote, now: bytes) -> None:
         """Of an index that we made, those of the sessions that go; all of it while it
         has nothing else.
         """
         path = wrote.path
-        came = self._sessions_brought_to(path.parent)
+        came = set()
+        for file, _ in arrivals(self.operations):
+            if file.is_relative_to(path.parent):
+                session = session_at(file)
+                came.add(session or "")
         going = came - self.since.elsewhere
         if going == came and wrote.left(now):
             disk.remove_file(path)
@@ -516,82 +495,34 @@ class Rollback:
         self.stayed.append(f"{path} has something new in it, so it stays")
         with contextlib.suppress(NotJsonError):
             text = index.without(as_text(now), going)
-            content = as_bytes(text)
-            self._rewrite(wrote, now, content)
-
-    def _sessions_brought_to(self, project: Path) -> set[str]:
-        sessions = set()
-        for path, _ in arrivals(self.manifest.operations):
-            session = session_at(path)
-            if session is not None and path.is_relative_to(project):
-                sessions.add(session)
-        return sessions
-
-    def _rewrite(
-        self, wrote: Wrote, now: bytes, content: bytes, mtime: int | None = None
-    ) -> None:
-        if content != now:
-            found = os.lstat(wrote.path)
-            attributes = Attributes.of(found, mtime)
-            self._write(wrote, [content], attributes)
+            self._rewrite(wrote, now, as_bytes(text))
 
     def _put_back(self, wrote: Wrote) -> None:
         """A document without the run's change; what came later stays in it.
 
         One that was taken away since, with our change in it, is made again.
         """
-        layout = self.layout
+        run_dir = self.layout.run_dir
         parent = wrote.path.parent
         document = read_document(wrote.path)
         if document is not None:
             now = document.data
-            saved = layout.run_dir
-            back = document_back(layout, saved, self.since, wrote, now)
+            back = document_back(self.layout, run_dir, self.since, wrote, now)
             self.stayed += back.stays
             self._rewrite(wrote, now, back.content, back.mtime_ns)
         elif wrote.before is not None:
             self._refuse_gone(parent)
             if is_there(parent):
-                before = read_saved(layout.run_dir, wrote, "before")
-                attributes = _attributes(wrote.before)
+                before = read_saved(run_dir, wrote, "before")
+                attributes = wrote.before.attributes
                 self._write(wrote, [before], attributes)
 
-    def _put_history_back(self, wrote: WroteHistory) -> None:
-        """As it was staged; one that was taken away since comes from its second name,
-        as it was before.
-        """
-        if is_there(wrote.path):
-            if self._history is not None:
-                self._history.look_again()
-                self._replace_history(wrote, self._history)
-            return
-        saved = open_regular(self.layout.run_dir / "files" / f"{wrote.number}.before")
-        if saved is None:
-            return
-        with saved as file:
-            whole = history.Scan(wrote.size_before)
-            pieces = history.rewritten(reader(file), whole)
-            self._write(wrote, pieces, _attributes(wrote.before))
-
-    def _replace_history(self, wrote: WroteHistory, staged: StagedHistory) -> None:
-        """One that was made goes, unless there is something new in it."""
-        if wrote.before is None and not staged.scan.new_size():
-            disk.remove_file(wrote.path)
-        else:
-            disk.replace(staged.path, wrote.path)
-
-    def _stage_history(self, operations: Iterable[Recorded]) -> None:
-        """Before the locks, since a large history takes time; only its tail is left for
-        later.
-        """
-        for wrote in operations:
-            if isinstance(wrote, WroteHistory):
-                write = plan_history_back(self.layout, self.layout.run_dir, self.since)
-                if write is None:
-                    return
-                staged = self._fresh(wrote)
-                self._history = StagedHistory(wrote.number, write, staged)
-                self._history.stage()
+    def _rewrite(
+        self, wrote: Wrote, now: bytes, content: bytes, mtime: int | None = None
+    ) -> None:
+        if content != now:
+            attributes = Attributes.of(os.lstat(wrote.path), mtime)
+            self._write(wrote, [content], attributes)
 
     def _write(
         self,
@@ -610,6 +541,65 @@ class Rollback:
         disk.remove_file(fresh, flushed=False)
         return fresh
 
+    # -- the history
+
+    def _stage_history(self) -> None:
+        """Before the locks, since a large history takes time; only its tail is left for
+        later.
+        """
+        wrote = self.manifest.history
+        if wrote is None or wrote not in self.operations:
+            return
+        run_dir = self.layout.run_dir
+        write = plan_history_back(self.layout, run_dir, self.since)
+        if write is not None:
+            staged = self._fresh(wrote)
+            self._history = StagedHistory(wrote.number, write, staged)
+            self._history.stage()
+
+    def _put_history_back(self, wrote: WroteHistory) -> None:
+        """As it was staged: one that was made goes, unless there is something new in
+        it. One that was taken away since comes from its second name, as it was before.
+        """
+        staged = self._history
+        if not is_there(wrote.path):
+            self._bring_history(wrote)
+        elif staged is not None:
+            staged.look_again()
+            if wrote.before is None and not staged.scan.new_size():
+                disk.remove_file(wrote.path)
+            else:
+                disk.replace(staged.path, wrote.path)
+
+    def _bring_history(self, wrote: WroteHistory) -> None:
+        before = wrote.before
+        if before is None:
+            return
+        saved = open_regular(self.layout.run_dir / "files" / f"{wrote.number}.before")
+        if saved is None:
+            return
+        with saved as file:
+            whole = history.Scan(before.size)
+            pieces = history.rewritten(reader(file), whole)
+            self._write(wrote, pieces, before.attributes)
+
+
+def _refuse_other_folders(ways: Sequence[Way]) -> None:
+    """A folder of the user's is renamed back only if it is the one that was renamed, to
+    a place that is free or holds only what goes away from it before.
+    """
+    folders = [way.present() for way in ways]
+    for way, where in zip(ways, folders, strict=True):
+        first = way.places[0]
+        if len(where) != 1:
+            both = "both look like" if where else "neither is"
+            pair = f"{first} and {way.places[-1]}"
+            raise RefusedError(f"{pair}: {both} the folder that was renamed")
+        is_taken = where != [first] and is_there(first) and [first] not in folders
+        if is_taken:
+            taken = f"{first} is used for something else"
+            raise RefusedError(f"{taken}, so {where[0]} can't be renamed back")
+
 
 def _name_of_later(path: Path) -> Path:
     """A free name for a file that has to make way."""
@@ -618,9 +608,3 @@ def _name_of_later(path: Path) -> Path:
         if not is_there(later):
             break
     return later
-
-
-def _attributes(content: Content | None) -> Attributes:
-    """Those that a file had before the run."""
-    assert content is not None
-    return Attributes(content.mode, mtime_ns=content.mtime_ns)
