@@ -187,15 +187,28 @@ class Run:
     with_settings: tuple[str, ...] = ()  # the command of this move that rewrites them
     last: Result = NOTHING
 
-    def carry_out(self, make_plan: Callable[[], Plan], *, full: bool = False) -> Result:
-        """Run what is planned, or only look whether it would be refused."""
+    def carry_out(
+        self,
+        make_plan: Callable[[], Plan],
+        *,
+        full: bool = False,
+        arriving: contextlib.AbstractContextManager[None] | None = None,
+    ) -> Result:
+        """Run what is planned, or only look whether it would be refused; what is
+        `arriving` comes first.
+        """
         layout = self.layout
         if self.options.dry_run:
             plan = make_plan()
             preflight(layout, plan)
             return self._preview(plan)
         done = run_plan(
-            layout, make_plan, self.report, full=full, progress=self.progress
+            layout,
+            make_plan,
+            self.report,
+            full=full,
+            progress=self.progress,
+            arriving=arriving,
         )
         if done.identifier is None:
             return self.result(done)

@@ -22,7 +22,7 @@ from ccmove.report.result import Result
 from ccmove.rewrite.pathmap import Move, PathMap, client_spelling, is_root, tail_below
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import refuse_full_disk
-from ccmove.run.transaction import Progress, run_arrival
+from ccmove.run.transaction import Progress, arrival
 from ccmove.text import plural
 from ccmove.transfer.archive import Header, PackedProject, Reader
 from ccmove.transfer.incoming import Incoming, look_through, receive
@@ -107,16 +107,15 @@ def _carry_out(run: Run, reader: Reader, request: UnpackRequest) -> Result:
             run.running = _refuse_running(run, replaced)
         return plan
 
+    arriving = None
     if run.options.dry_run:
         meets = partial(candidates, layout, request)
         incoming = look_through(reader, meets, progress)
         came.append(incoming)
-        return run.carry_out(make_plan)
-    about = Undertaking(kind="unpack", moves=request.tops)
-    done = run_arrival(layout, about, take_in, make_plan, run.report, progress)
-    if done.identifier is None:
-        return run.result(done)
-    return run.last
+    else:
+        about = Undertaking(kind="unpack", moves=request.tops)
+        arriving = arrival(layout, about, take_in, progress)
+    return run.carry_out(make_plan, arriving=arriving)
 
 
 def _refuse_running(run: Run, replaced: set[str | None]) -> Running:

@@ -326,9 +326,10 @@ class Plan(Undertaking):
     @property
     def is_nothing(self) -> bool:
         """Whether nothing changes, and nothing becomes another path's: where two paths
-        have one directory, only our record says whose a session is.
+        have one directory, only our record says whose a session is. What an unpack
+        finds here already is recorded.
         """
-        return not self.operations and not self.projects
+        return not self.operations and (self.is_unpack or not self.projects)
 
     @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:

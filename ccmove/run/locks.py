@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import names_in
+from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import LinkError, RefusedError
 from ccmove.hints import again
 from ccmove.run import disk
@@ -49,16 +49,19 @@ def ccmove_lock(layout: Layout) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def first_lock(layout: Layout) -> Iterator[None]:
-    """The same on a machine without any state, where nothing is left of it when the run
+def lock_of_run(layout: Layout) -> Iterator[None]:
+    """The same; on a machine without any state nothing is left of it when the run
     brought nothing.
     """
-    disk.make_directory(layout.config_dir)
+    is_new_machine = not is_there(layout.config_dir)
+    if is_new_machine:
+        disk.make_directory(layout.config_dir)
     with ccmove_lock(layout):
         try:
             yield
         finally:
-            _remove_unused(layout)
+            if is_new_machine:
+                _remove_unused(layout)
 
 
 def _remove_unused(layout: Layout) -> None:

@@ -12,7 +12,7 @@ import contextlib
 import errno
 import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ from ccmove.run.journal import (
     flush_parts,
     was_interrupted,
 )
-from ccmove.run.locks import ccmove_lock, client_locks, first_lock, held
+from ccmove.run.locks import client_locks, held, lock_of_run
 from ccmove.run.manifest import (
     Manifest,
     Recorded,
@@ -87,83 +87,70 @@ def run_plan(
     *,
     full: bool = False,
     progress: Progress | None = None,
+    arriving: contextlib.AbstractContextManager[None] | None = None,
 ) -> Outcome:
     """Do what `make_plan` plans, or leave everything as it was.
 
     The first plan is made before our lock is taken, so that a refusal leaves no trace
-    at all; should the state change before the locks are held, it is planned again.
+    at all; should the state change before the locks are held, it is planned again. What
+    is `arriving` has to be there before that.
     """
     refuse_foreign_state(layout)
-    plan = None if was_interrupted(layout) else _planned(layout, make_plan)
-    if plan is not None and plan.is_nothing:
-        return Outcome(plan, None)
+    plan = None
+    if arriving is None and not was_interrupted(layout):
+        plan = _planned(layout, make_plan)
+        if plan.is_nothing:
+            return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was
     # interrupted.
     with (
         termination_as_interrupt(),
         contextlib.ExitStack() as ending,
-        ccmove_lock(layout),
+        lock_of_run(layout),
     ):
         rolled_back = roll_back(layout, progress)
-        if plan is None or rolled_back:
-            plan = _planned(layout, make_plan)
-        for tries_left in reversed(range(TRIES)):
-            if plan.is_nothing:
-                break
-            identifier = backups.new_id(layout)
-            work = Work(layout, plan, identifier, progress, full=full)
-            outcome = Outcome(plan, identifier, rolled_back)
-            try:
-                attempt(work, partial(make_report, outcome), ending)
-                return outcome
-            except StaleLookError:
-                if not tries_left:
-                    raise
-                plan = _planned(layout, make_plan)
-        return Outcome(plan, None, rolled_back)
-
-
-def run_arrival(
-    layout: Layout,
-    first: Undertaking,
-    receive: Callable[[Path], None],
-    make_plan: MakePlan,
-    make_report: MakeReport,
-    progress: Progress | None = None,
-) -> Outcome:
-    """As `run_plan`, for what comes in first: `receive` puts it into a directory of the
-    run, where it stays until it is in place. It is planned when all of it is there; and
-    not again once some of it was brought, since a rollback removes that.
-    """
-    refuse_foreign_state(layout)
-    is_new_machine = not is_there(layout.config_dir)
-    lock = first_lock(layout) if is_new_machine else ccmove_lock(layout)
-    with termination_as_interrupt(), contextlib.ExitStack() as ending, lock:
-        rolled_back = roll_back(layout, progress)
-        try:
-            identifier = backups.new_id(layout)
-            begin(layout, _first_manifest(layout, first, identifier))
-            receive(layout.run_dir / INCOMING)
+        if rolled_back:
+            plan = None
+        with arriving or contextlib.nullcontext():
             for tries_left in reversed(range(TRIES)):
-                plan = _planned(layout, make_plan)
-                if not plan.operations:
-                    roll_back(layout, progress, just_failed=True)
+                plan = plan or _planned(layout, make_plan)
+                if plan.is_nothing:
+                    roll_back(layout, progress, just_failed=True)  # what came in
                     return Outcome(plan, None, rolled_back)
-                work = Work(layout, plan, identifier, progress)
+                identifier = backups.new_id(layout)
                 outcome = Outcome(plan, identifier, rolled_back)
+                work = Work(layout, plan, identifier, progress, full=full)
                 try:
                     attempt(work, partial(make_report, outcome), ending)
                     return outcome
                 except StaleLookError:
                     if work.has_brought or not tries_left:
                         raise
-        except BaseException as error:
-            with interrupts_ignored():
-                roll_back(layout, progress, just_failed=True)
-            if isinstance(error, OSError):
-                raise _failed(error) from error
-            raise
+                    plan = None
     raise AssertionError("the last try ends the loop")
+
+
+@contextlib.contextmanager
+def arrival(
+    layout: Layout,
+    about: Undertaking,
+    receive: Callable[[Path], None],
+    progress: Progress | None,
+) -> Iterator[None]:
+    """What comes in is in a directory of the run, where `receive` puts it.
+
+    It is not planned again once some of it was brought, since a rollback removes that.
+    """
+    try:
+        begin(layout, _first_manifest(layout, about, backups.new_id(layout)))
+        receive(layout.run_dir / INCOMING)
+        yield
+    except BaseException as error:
+        with interrupts_ignored():
+            roll_back(layout, progress, just_failed=True)
+        if isinstance(error, OSError):
+            raise _failed(error) from error
+        raise
 
 
 def _planned(layout: Layout, make_plan: MakePlan) -> Plan:
@@ -244,12 +231,21 @@ class Work:
         self.layout = layout
         self.plan = plan
         self.full = full  # hash everything
-        self.progress = progress or _tell_nobody
-        self.staged = _staged(layout, plan, identifier)
+        self.progress = progress or (lambda _what, _done, _total: None)
         self.manifest = _first_manifest(layout, plan, identifier)
         self.has_begun = False
         self.has_brought = False  # something that came in
         self._hashed = 0  # bytes
+        self.staged: dict[int, Staged] = {}  # by the number of its operation
+        for number, op in enumerate(plan.operations):
+            if not isinstance(op, Write | WriteHistory):
+                continue
+            name = staged_name(identifier, number)
+            path = staged_path(layout.run_dir, name, op.path, is_made=op.is_made)
+            if isinstance(op, Write):
+                self.staged[number] = StagedDocument(number, op, path)
+            else:
+                self.staged[number] = StagedHistory(number, op, path)
 
     def begin(self) -> None:
         begin(self.layout, self.manifest)
@@ -291,16 +287,14 @@ class Work:
         its write was done.
         """
         operations: list[Recorded] = []
+        changed = {self.layout.run_dir / "files"}
         for number, op in enumerate(self.plan.operations):
             if isinstance(op, Write | WriteHistory):
                 staged = self.staged[number]
                 operations.append(staged.record())
+                changed.add(staged.path.parent)
             else:
                 operations.append(op)
-        files = self.layout.run_dir / "files"
-        changed = {files}
-        for staged in self.staged.values():
-            changed.add(staged.path.parent)
         for directory in sorted(changed):
             disk.flush(directory)
         done = tuple(operations)
@@ -338,14 +332,19 @@ class Work:
             record.done(number + 1)
         for write in plan.writes:
             if not write.is_locked:
-                problems = verify.check_write(write, write.ends)
-                _refuse(problems)
+                _refuse(verify.check_write(write, write.ends))
 
     def _do(self, number: int, operation: Operation) -> None:
         """One operation; what it finds must be as it was when it was planned."""
         match operation:
-            case Rename():
-                self._rename(operation)
+            case Rename(path, target, holds):
+                disk.rename_new(path, target)
+                if isinstance(holds, Arrived):
+                    self.has_brought = True
+                is_hidden = target.parent == self.layout.run_dir / "retired"
+                # Nothing goes into the backup that came after it was looked at.
+                if is_hidden and has_grown(target, holds):
+                    raise keeps_changing(path)
             case Mkdir(path, mode):
                 disk.make_directory(path, mode)
             case Write() | WriteHistory() if operation.is_made:
@@ -357,15 +356,6 @@ class Work:
                 disk.replace(staged.path, operation.path)
             case WriteHistory(path):
                 disk.replace(self.staged[number].path, path)
-
-    def _rename(self, rename: Rename) -> None:
-        """Nothing goes into the backup that came after it was looked at."""
-        disk.rename_new(rename.path, rename.target)
-        if isinstance(rename.holds, Arrived):
-            self.has_brought = True
-        is_hidden = rename.target.parent == self.layout.run_dir / "retired"
-        if is_hidden and has_grown(rename.target, rename.holds):
-            raise keeps_changing(rename.path)
 
     def verify(self, traces: verify.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
@@ -394,29 +384,6 @@ class Work:
             disk.rename_new(layout.run_dir, backup)
         if is_there(layout.run_dir) or not is_there(layout.ccmove):
             raise CcmoveError(f"{layout.run_dir} could not be renamed to a backup")
-
-
-def _tell_nobody(_what: str, _done: int, _total: int) -> None:
-    """Where nobody looks at the progress."""
-
-
-def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
-    """What is staged, by the number of its operation."""
-    staged: dict[int, Staged] = {}
-    run_dir = layout.run_dir
-    for number, op in enumerate(plan.operations):
-        if not isinstance(op, Write | WriteHistory):
-            continue
-        name = staged_name(identifier, number)
-        is_made = op.is_made
-        path = staged_path(run_dir, name, op.path, is_made=is_made)
-        if isinstance(op, Write):
-            document = StagedDocument(number, op, path)
-            staged[number] = document
-        else:
-            history = StagedHistory(number, op, path)
-            staged[number] = history
-    return staged
 
 
 def _first_manifest(layout: Layout, plan: Undertaking, identifier: str) -> Manifest:
