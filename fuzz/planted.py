@@ -13,7 +13,7 @@ from typing import Any
 from ccmove.claude import naming as encoding
 from ccmove.plan import records
 from ccmove.rewrite import history, jsonspan, pathmap, splice
-from ccmove.run import codec, roots
+from ccmove.run import roots
 from ccmove.transfer import archive, roles, tar
 
 Patch = Callable[[Any, str, Any], None]
@@ -46,7 +46,7 @@ def _is_name_or_up(value: object) -> bool:
 
 
 # Whatever is in the state, and in what is ours in it.
-ANYWHERE: roots.Kinds = {"", *roots.MOVED, *roots.REPLACED, *roots.PROJECT}
+ANYWHERE: roots.Kinds = {"", "project", "folder", *roots.MOVED, *roots.REPLACED}
 
 
 def _pass_over_sums(reader: archive.Reader) -> None:
@@ -80,7 +80,7 @@ BUGS: dict[str, dict[str, Bug]] = {
             roots, "is_name", _is_name_or_up
         ),
         "any file may be rewritten": lambda patch: patch(
-            codec, "DOCUMENTS", {**codec.DOCUMENTS, "other": ANYWHERE}
+            roots, "DOCUMENTS", {**roots.DOCUMENTS, "other": ANYWHERE}
         ),
         "anything may be renamed": lambda patch: patch(roots, "MOVED", ANYWHERE),
         "a value may be anything": lambda patch: patch(

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.plan.model import Arrived, FolderHolds, Id, Mkdir, ProjectMove, Rename
+from ccmove.plan.model import Id, ProjectMove
 from ccmove.plan.records import Record, read, write
-from ccmove.run import roots
 from ccmove.run.manifest import (
     Manifest,
     SavedNote,
@@ -22,10 +21,9 @@ from ccmove.run.manifest import (
     config_name,
     sha256,
 )
-from ccmove.run.roots import Kinds, PathWriter, Roots
+from ccmove.run.roots import PathWriter, Roots
 
 SCHEMA = 6
-DOCUMENTS = {"config": roots.CONFIG, "index": roots.INDEXES, "other": roots.OTHER}
 
 Runs = dict[str, tuple[ProjectMove, ...]]  # ID -> what that run brought where
 
@@ -68,84 +66,45 @@ def _json(record: object) -> str:
 def to_json(manifest: Manifest, layout: Layout, run_dir: Path) -> Record:
     """The record of a manifest that is, or will be, in the directory `run_dir`."""
     paths = PathWriter(Roots(layout, run_dir), manifest)
-    body = write(manifest, lambda row, name, path: paths.write(path, _kinds(row, name)))
-    return sealed(body)
-
-
-def _kinds(row: object, name: str) -> Kinds:
-    """What a path may lead to, by what it is a field of."""
-    match row:
-        case Manifest() if name == "replaced":
-            return roots.REPLACED
-        case Rename(holds=FolderHolds()):
-            return roots.FOLDER
-        case Rename(holds=Arrived()):
-            return roots.INCOMING if name == "path" else roots.ENTRIES
-        case Rename():
-            return roots.MOVED
-        case Mkdir():
-            return roots.MADE
-        case Wrote(form=form):
-            return DOCUMENTS[form]
-        case WroteHistory():
-            return roots.HISTORY
-        case SavedNote():
-            return roots.NOTE
-    return roots.PROJECT
+    return sealed(write(manifest, paths.write))
 
 
 def from_json(record: object, layout: Layout, run_dir: Path) -> Manifest:
     """The manifest in this directory; ValueError when no run of ours wrote it."""
     body = unsealed(record)
-    paths = Roots(layout, run_dir)
-    manifest = read(Manifest, body, paths.read)
-    its_own = layout.backups / manifest.id
-    if run_dir not in (layout.run_dir, its_own):
+    manifest = read(Manifest, body, Roots(layout, run_dir).read)
+    if run_dir not in (layout.run_dir, layout.backups / manifest.id):
         raise ValueError(f"it belongs to {manifest.id}")
     again = to_json(manifest, layout, run_dir)
     if _json(again) != _json(record):
         raise ValueError("it has something in it that no run writes")
-    _refuse_what_unpack_does(manifest, layout)
     _refuse_other_numbers(manifest)
-    _refuse_another_config_file(manifest, layout)
+    then = manifest.config_file
+    now = config_name(layout)
+    if then != now and any(wrote.form == "config" for wrote in manifest.writes):
+        what = f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
+        raise ValueError(what)
     return manifest
-
-
-def _refuse_what_unpack_does(manifest: Manifest, layout: Layout) -> None:
-    """The directory of all projects is made by no other run."""
-    for op in manifest.operations:
-        is_made = isinstance(op, Mkdir) and op.path == layout.projects
-        if is_made and not manifest.is_unpack:
-            raise ValueError(f"no {manifest.kind} makes {str(layout.projects)!r}")
 
 
 def _refuse_other_numbers(manifest: Manifest) -> None:
     """Each file that was saved or staged has the number of its operation, and what is
     said to be replaced was there.
     """
+    numbered: list[tuple[int, Wrote | WroteHistory | SavedNote]] = [
+        *enumerate(manifest.notes_saved)
+    ]
     replaced: list[Path] = []
     for number, op in enumerate(manifest.operations):
-        if isinstance(op, Rename | Mkdir):
-            continue
-        if op.number != number:
-            raise ValueError(f"{str(op.path)!r} has another number")
-        if op.before is not None:
-            replaced.append(op.path)
+        if isinstance(op, Wrote | WroteHistory):
+            numbered.append((number, op))
+            if op.before is not None:
+                replaced.append(op.path)
+    for number, row in numbered:
+        if row.number != number:
+            raise ValueError(f"{str(row.path)!r} has another number")
     if manifest.operations and tuple(replaced) != manifest.replaced:
         raise ValueError("what it replaced is not what it staged")
-    for number, note in enumerate(manifest.notes_saved):
-        if note.number != number:
-            raise ValueError(f"{str(note.path)!r} has another number")
-
-
-def _refuse_another_config_file(manifest: Manifest, layout: Layout) -> None:
-    """It is where it was, unless the run had nothing to do with it."""
-    then = manifest.config_file
-    now = config_name(layout)
-    for op in manifest.operations:
-        if isinstance(op, Wrote) and op.form == "config" and then != now:
-            what = f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
-            raise ValueError(what)
 
 
 # -- the ledger

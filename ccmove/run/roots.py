@@ -9,34 +9,37 @@ import os
 import re
 from collections.abc import Collection
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path, PurePosixPath
 
 from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
 from ccmove.claude.state import ALIASES, BESIDE_SESSIONS, INDEX, MEMORY, POINTER
 from ccmove.plan import model
 from ccmove.plan.files import PLACES
 from ccmove.plan.meeting import name_of_both
-from ccmove.plan.model import PARKED, is_id
+from ccmove.plan.model import (
+    PARKED,
+    Arrived,
+    FolderHolds,
+    Mkdir,
+    Rename,
+    is_id,
+)
 from ccmove.plan.records import is_name
 from ccmove.rewrite.pathmap import is_root
-from ccmove.run.manifest import Manifest
+from ccmove.run.manifest import Manifest, SavedNote, Wrote, WroteHistory
 
 Kinds = Collection[str]  # of what is at a path
 
-# What a path in each field of a manifest may lead to. A transcript is moved, and never
+# What a path in a field of a manifest may lead to. A transcript is moved, and never
 # rewritten.
-PROJECT: Kinds = {"project", "folder"}
-FOLDER: Kinds = {"folder"}
 ENTRIES: Kinds = {"entry", "index", "note", "alias", "beside"}
 MOVED: Kinds = {*ENTRIES, "kept"}
-MADE: Kinds = {*ENTRIES, "projects"}
-INCOMING: Kinds = {"incoming"}
-NOTE: Kinds = {"note"}
-HISTORY: Kinds = {"history"}
-CONFIG: Kinds = {"config"}
-INDEXES: Kinds = {"index", "kept"}
-OTHER: Kinds = {"note", "alias", "document", "kept"}
-REPLACED: Kinds = {*CONFIG, *HISTORY, *INDEXES, *OTHER}
+DOCUMENTS: dict[str, Kinds] = {
+    "config": {"config"},
+    "index": {"index", "kept"},
+    "other": {"note", "alias", "document", "kept"},
+}
+REPLACED: Kinds = {"history"}.union(*DOCUMENTS.values())
 
 _IN_PROJECTS = {INDEX: "index", ALIASES: "alias", POINTER: "alias"}
 
@@ -81,42 +84,73 @@ class PathWriter:
 
     def __init__(self, roots: Roots, manifest: Manifest) -> None:
         self._roots = roots
+        self._is_unpack = manifest.is_unpack
         self._folders = set(chain.from_iterable(manifest.folders))
-        self._beside = {folder.parent for folder in self._folders}
         self._settings: set[Path] = set()
         for folder in manifest.settings_in:
             self._settings.update(folder / name for name in PROJECT_FILES)
 
-    def write(self, path: Path, kinds: Kinds) -> list[str]:
-        """A path as a manifest has it; ValueError if it leads to anything else."""
+    def write(self, row: object, name: str, path: Path) -> list[str]:
+        """A path as a manifest has it; ValueError if it leads to what no run has in
+        that field.
+        """
         spelled = self._roots.spelled(path)
         kind = _kind(spelled)
         if kind == "project":
             kind = self._kind_of_folder(path)
-        if kind not in kinds or is_root(str(path)):
-            raise ValueError(f"no run does that to {str(path)!r}")
+        kinds = self._kinds(row, name)
+        text = str(path)
+        if kind not in kinds or is_root(text):
+            raise ValueError(f"no run does that to {text!r}")
         return spelled
+
+    def _kinds(self, row: object, name: str) -> Kinds:
+        """What a path may lead to, by what it is a field of."""
+        match row:
+            case Manifest() if name == "replaced":
+                return REPLACED
+            case Rename(holds=FolderHolds()):
+                return {"folder"}
+            case Rename(holds=Arrived()) if name == "path":
+                return {"incoming"}
+            case Rename(holds=Arrived()):
+                return ENTRIES
+            case Rename():
+                return MOVED
+            case Mkdir():  # that of all projects is made by no other run
+                return {*ENTRIES, "projects"} if self._is_unpack else ENTRIES
+            case Wrote(form=form):
+                return DOCUMENTS[form]
+            case WroteHistory():
+                return {"history"}
+            case SavedNote():
+                return {"note"}
+        return {"project", "folder"}
 
     def _kind_of_folder(self, path: Path) -> str:
         """Outside of what we know of the state there are project folders."""
-        is_parked = path.name.startswith(PARKED) and path.parent in self._beside
-        if is_parked or path in self._folders:
+        if path in self._folders:
             return "folder"
+        if path.name.startswith(PARKED):
+            is_beside = any(path.parent == folder.parent for folder in self._folders)
+            return "folder" if is_beside else "project"
         return "document" if path in self._settings else "project"
 
 
 def _kind(spelled: list[str]) -> str:
     """What is there; nothing where no run has anything to do."""
     match spelled:
-        case ["config"]:
-            return "config"
-        case ["projects"]:
-            return "projects"
-        case ["projects", _, *names]:
-            return _kind_in_project(names)
-        case ["run", *names]:
-            return _kind_in_run(names)
+        case ["config"] | ["projects"]:
+            return spelled[0]
+        case ["projects", _, directory, _, *_] if name_of_both(directory) == MEMORY:
+            return "note"
+        case ["projects", _, name]:
+            return _IN_PROJECTS.get(name_of_both(name), "entry")
+        case ["projects", *_]:
+            return "entry"
         case ["backup", run, *names] if is_id(run):
+            return _kind_in_run(names)
+        case ["run", *names]:
             return _kind_in_run(names)
         case ["state" | "desktop", *_] if _is_document(spelled):
             return "document"
@@ -124,6 +158,16 @@ def _kind(spelled: list[str]) -> str:
             return _kind_in_state(names)
     root = spelled[0]
     return "project" if root == "home" or os.path.isabs(root) else ""
+
+
+def _kind_in_run(names: list[str]) -> str:
+    """What is parked or retired may be anything."""
+    match names:
+        case ["retired" | "parked", _, *_]:
+            return "kept"
+        case [model.INCOMING, _, *_]:
+            return "incoming"
+    return ""
 
 
 def _kind_in_state(names: list[str]) -> str:
@@ -137,36 +181,11 @@ def _kind_in_state(names: list[str]) -> str:
     return "project"
 
 
-def _kind_in_project(names: list[str]) -> str:
-    match names:
-        case [directory, _, *_] if name_of_both(directory) == MEMORY:
-            return "note"
-        case [name]:
-            return _IN_PROJECTS.get(name_of_both(name), "entry")
-    return "entry"
-
-
-def _kind_in_run(names: list[str]) -> str:
-    """What is parked or retired may be anything."""
-    match names:
-        case ["retired" | "parked", _, *_]:
-            return "kept"
-        case [model.INCOMING, _, *_]:
-            return "incoming"
-    return ""
-
-
 def _is_document(spelled: list[str]) -> bool:
     """Whether it is one of the other files that hold paths."""
     root, *names = spelled
     if root == "desktop":
         return re.fullmatch(r"local_.*\.json", spelled[-1], re.DOTALL) is not None
+    inside = PurePosixPath("/", *names)
     patterns = [*USER_SETTINGS, *(place.pattern for place in PLACES)]
-    return any(_fits(names, PurePath(pattern).parts) for pattern in patterns)
-
-
-def _fits(names: list[str], pattern: tuple[str, ...]) -> bool:
-    if len(names) != len(pattern):
-        return False
-    pairs = zip(names, pattern, strict=True)
-    return all(part in ("*", name) for name, part in pairs)
+    return any(inside.match(f"/{pattern}") for pattern in patterns)
