@@ -14,7 +14,7 @@ import json
 import os
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -69,21 +69,14 @@ def new_id(layout: Layout) -> str:
 def newest_id(layout: Layout) -> str:
     """The ID of the last run that is known, "" when there is none."""
     pruned, _ = _pruned(layout)
-    return _newest_of(layout, pruned)
-
-
-def _newest_of(layout: Layout, pruned: Iterable[str]) -> str:
-    kept = backup_ids(layout.backups)
-    unfinished = backup_ids(layout.unfinished)
-    return max((*kept, *unfinished, *pruned), default="")
+    return max((*pruned, *_ids(layout)), default="")
 
 
 def find_id(layout: Layout, part: str) -> str:
     """The ID that has this part; UsageError with the list when several have it."""
     if not part:
         raise UsageError("ID is empty (an unset variable?)", PAST)
-    known = [*backup_ids(layout.backups), *backup_ids(layout.unfinished)]
-    fitting = sorted(identifier for identifier in known if part in identifier)
+    fitting = sorted(identifier for identifier in _ids(layout) if part in identifier)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -160,6 +153,11 @@ def backup_ids(directory: Path) -> list[str]:
     return [name for name in names_in(directory) if is_id(name)]
 
 
+def _ids(layout: Layout) -> list[str]:
+    """Of all runs whose directories are there."""
+    return [*backup_ids(layout.backups), *backup_ids(layout.unfinished)]
+
+
 @dataclass(frozen=True, slots=True)
 class Backup:
     """One backup: its manifest, or the error that says why it can't be read."""
@@ -173,20 +171,18 @@ class Backup:
 def all_backups(layout: Layout) -> list[Backup]:
     """Every backup, oldest first; each manifest is read once."""
     found = []
-    for identifier in backup_ids(layout.backups):
+    undone: set[str | None] = set()
+    for identifier in reversed(backup_ids(layout.backups)):
+        path = layout.backups / identifier / "manifest.json"
         try:
-            manifest = read_manifest(
-                layout.backups / identifier / "manifest.json", layout
-            )
-            found.append(Backup(identifier, manifest))
+            manifest = read_manifest(path, layout)
+            stands = identifier not in undone
+            backup = Backup(identifier, manifest, stands=stands)
+            undone.add(manifest.undoes)
         except RefusedError as error:
-            found.append(Backup(identifier, None, error))
-    manifests = [backup.manifest for backup in found if backup.manifest is not None]
-    undone = {manifest.undoes for manifest in manifests}
-    return [
-        replace(backup, stands=backup.manifest is not None and backup.id not in undone)
-        for backup in found
-    ]
+            backup = Backup(identifier, None, error)
+        found.append(backup)
+    return found[::-1]
 
 
 def read_backup(layout: Layout, backups: Iterable[Backup], identifier: str) -> Manifest:
@@ -211,9 +207,11 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     """
     pruned, problem = _pruned(layout)
     known = _known(backups, pruned)
-    newest = _newest_of(layout, pruned)
+    unfinished = backup_ids(layout.unfinished)
+    runs = sorted(known)
+    newest = max((*runs, *unfinished), default="")
     ledger = Ledger(problem=problem, newest=newest)
-    for identifier in sorted(known):
+    for identifier in runs:
         for move in known[identifier]:
             _learn(ledger, move)
     return ledger
@@ -234,9 +232,7 @@ def _brought_by(backup: Backup) -> list[Move]:
     if manifest is None or not backup.stands or manifest.kind != "move":
         return []
     # What was asked for may have no directory of its own.
-    pairs = [*manifest.moves]
-    pairs += [move.pair for move in manifest.projects]
-    return pairs
+    return [*manifest.moves, *(move.pair for move in manifest.projects)]
 
 
 def _learn(ledger: Ledger, move: ProjectMove) -> None:
