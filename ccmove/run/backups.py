@@ -298,7 +298,8 @@ def prune(layout: Layout, wanted: Pruning, *, dry_run: bool = False) -> dict[str
         return why
     _write_ledger(layout, going)
     for path in paths:
-        disk.remove_backup(path)
+        disk.remove_tree(path)
+    disk.flush(layout.backups)
     return why
 
 

@@ -25,13 +25,12 @@ import contextlib
 import ctypes
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.reading import directory, open_file
+from ccmove.claude.reading import directory, names_in, open_file
 from ccmove.errors import RefusedError
 from ccmove.hints import again
 from ccmove.system import (
@@ -116,8 +115,12 @@ def _write(
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
-            if not WINDOWS:
-                _set_owner_and_mode(fd, attributes)
+            now = Attributes.of(os.fstat(fd))
+            owner = (attributes.uid, attributes.gid)
+            if not WINDOWS and owner not in ((-1, -1), (now.uid, now.gid)):
+                os.fchown(fd, *owner)
+            if not WINDOWS and now.mode != attributes.mode:
+                os.fchmod(fd, attributes.mode)
             for piece in pieces:
                 _write_all(fd, piece)
             if not WINDOWS:
@@ -127,15 +130,6 @@ def _write(
             os.close(fd)
         if WINDOWS:
             _set_date(path, attributes)
-
-
-def _set_owner_and_mode(fd: int, attributes: Attributes) -> None:
-    now = os.fstat(fd)
-    owner = (attributes.uid, attributes.gid)
-    if owner not in ((-1, -1), (now.st_uid, now.st_gid)):
-        os.fchown(fd, *owner)
-    if stat.S_IMODE(now.st_mode) != attributes.mode:
-        os.fchmod(fd, attributes.mode)
 
 
 def _set_date(file: int | Path, attributes: Attributes) -> None:
@@ -203,8 +197,7 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if WINDOWS and isinstance(error, PermissionError):
-            users = ", ".join(programs_in(path)) or "some program"
-            error.strerror = f"in use by {users}"
+            error.strerror = f"in use by {_users_of(path)}"
         # Preflight has seen that both are on one file system.
         if error.errno == errno.EXDEV:
             where = "on an overlay (a container?) or across a mount"
@@ -212,6 +205,10 @@ def _explained(path: Path) -> Iterator[None]:
             error.filename = str(path)
             error.filename2 = None
         raise
+
+
+def _users_of(path: Path) -> str:
+    return ", ".join(programs_in(path)) or "some program"
 
 
 def refuse_open(path: Path) -> None:
@@ -222,10 +219,8 @@ def refuse_open(path: Path) -> None:
         if WINDOWS and os.path.exists(path):
             os.rename(path, path)
     except PermissionError:
-        users = ", ".join(programs_in(path.parent)) or "some program"
-        raise RefusedError(
-            f"{path} is in use by {users}", again("close it, then")
-        ) from None
+        what = f"{path} is in use by {_users_of(path.parent)}"
+        raise RefusedError(what, again("close it, then")) from None
 
 
 def remove_file(path: Path, *, flushed: bool = True) -> None:
@@ -293,9 +288,7 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
     except (AttributeError, OSError):
         return errno.ENOSYS
     failed = function(old_parent, old, new_parent, new, flag)
-    if failed:
-        return ctypes.get_errno()
-    return 0
+    return ctypes.get_errno() if failed else 0
 
 
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
@@ -336,34 +329,19 @@ def remove_directory(path: Path, *, flushed: bool = True) -> None:
             _flush(parent)
 
 
-def remove_backup(path: Path) -> None:
-    """Remove a pruned backup with all that is in it;
-    links are removed, not followed.
+def remove_tree(path: Path) -> None:
+    """Remove a pruned backup, or what of an archive is not needed, with all that is in
+    it; a link is removed, not followed. Nothing is flushed.
     """
-    with directory(path.parent) as parent:
-        if path.is_symlink():
-            os.unlink(parent.at(path.name), dir_fd=parent.fd)
-        else:
-            shutil.rmtree(parent.at(path.name), dir_fd=parent.fd)
-        _flush(parent)
-
-
-def remove_incoming(path: Path) -> None:
-    """Remove what came in an archive and is not needed: nobody but its run has made
-    anything there.
-    """
-    if not os.path.lexists(path):
+    if path.is_symlink() or not path.is_dir():
+        remove_file(path, flushed=False)
         return
-    with directory(path) as folder, folder.scan() as there:
-        entries = sorted(
-            (entry.name, entry.is_dir(follow_symlinks=False)) for entry in there
-        )
-    for name, is_directory in entries:
-        if is_directory:
-            remove_incoming(path / name)
-        else:
-            remove_file(path / name, flushed=False)
+    for name in names_in(path):
+        remove_tree(path / name)
     remove_directory(path, flushed=False)
+
+
+remove_incoming = remove_tree
 
 
 def open_lock(path: Path) -> int:

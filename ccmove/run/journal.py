@@ -119,7 +119,7 @@ def sweep_up(
         _remove_files(layout, manifest)
         if keeps_incoming and is_there(incoming):
             return None
-        disk.remove_incoming(incoming)
+        disk.remove_tree(incoming)
         flush_parts(layout)
     if not set(names_in(run_dir)) <= set(RECORDS):
         return set_aside(layout)
