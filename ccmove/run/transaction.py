@@ -375,7 +375,7 @@ class Work:
             # Of the history what changed is kept, and no more.
             second_name = layout.run_dir / "files" / f"{history.number}.before"
             disk.remove_file(second_name, flushed=False)
-        disk.remove_incoming(layout.run_dir / INCOMING)
+        disk.remove_tree(layout.run_dir / INCOMING)
         flush_parts(layout)
         # With this the run is done: a flush that fails afterwards may not say
         # otherwise.
