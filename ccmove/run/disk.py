@@ -341,9 +341,6 @@ def remove_tree(path: Path) -> None:
     remove_directory(path, flushed=False)
 
 
-remove_incoming = remove_tree
-
-
 def open_lock(path: Path) -> int:
     """A descriptor of our lock file, created with 0600 if it is not there yet."""
     with directory(path.parent) as parent:
