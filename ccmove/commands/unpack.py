@@ -70,7 +70,7 @@ def unpack(
             with_config=options.with_config,
             merge=options.merge,
         )
-        refuse_full_disk(layout, header.size, len(header.members))
+        refuse_full_disk(layout.config_dir, header.size, len(header.members))
         return _carry_out(run, reader, request)
 
 

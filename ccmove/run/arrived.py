@@ -84,7 +84,10 @@ def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str
     Each file is looked at by itself, so that who is killed here goes on later.
     """
     stayed: list[str] = []
+    directories: set[Path] = set()  # that came with these files
     for arrival in holds.files:
+        parents = PurePath(arrival.name).parents
+        directories.update(target / parent for parent in parents)
         path = target / arrival.name
         if not is_there(path):
             continue
@@ -96,19 +99,10 @@ def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str
             disk.remove_file(path)
         else:
             stayed.append(f"{path} has changed since, so it stays")
-    for directory in directories_of(holds, target):
+    for directory in sorted(directories, reverse=True):  # each after what is in it
         if session_at(directory) not in staying:
             stayed += remove_if_empty(directory)
     return stayed
-
-
-def directories_of(holds: Arrived, target: Path) -> list[Path]:
-    """The directories that came with these files, each after what is in it."""
-    directories: set[Path] = set()
-    for arrival in holds.files:
-        for parent in PurePath(arrival.name).parents:
-            directories.add(target / parent)
-    return sorted(directories, reverse=True)
 
 
 def remove_if_empty(path: Path) -> Iterator[str]:

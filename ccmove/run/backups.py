@@ -287,7 +287,8 @@ def prune(layout: Layout, wanted: Pruning, *, dry_run: bool = False) -> dict[str
     """Remove backups; of each why it stays, and nothing for those that go."""
     backups = all_backups(layout)
     why = {}
-    for age, backup in enumerate(reversed(backups)):
+    newest_first = reversed(backups)
+    for age, backup in enumerate(newest_first):
         why[backup.id] = _why_it_stays(backup, age, wanted)
     _keep_pairs_together(backups, wanted.named, why)
     going = [backup for backup in backups if not why[backup.id]]
@@ -296,7 +297,12 @@ def prune(layout: Layout, wanted: Pruning, *, dry_run: bool = False) -> dict[str
         refuse_link(path)
     if dry_run or not going:
         return why
-    _write_ledger(layout, going)
+    pruned, _ = _pruned(layout)
+    known = _known(going, pruned)  # also when these are gone
+    record = ledger_to_json(known)
+    text = json.dumps(record)
+    fresh = _write_beside(layout.ledger, text.encode())
+    disk.replace(fresh, layout.ledger)
     for path in paths:
         disk.remove_tree(path)
     disk.flush(layout.backups)
@@ -336,12 +342,3 @@ def _keep_pairs_together(
     for identifier, partner in partners.items():
         if why[partner] and not why[identifier]:
             why[identifier] = f"it goes only together with {partner}"
-
-
-def _write_ledger(layout: Layout, going: list[Backup]) -> None:
-    """What is still known of these when they are gone."""
-    pruned, _ = _pruned(layout)
-    record = ledger_to_json(_known(going, pruned))
-    text = json.dumps(record)
-    fresh = _write_beside(layout.ledger, text.encode())
-    disk.replace(fresh, layout.ledger)

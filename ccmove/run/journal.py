@@ -116,7 +116,12 @@ def sweep_up(
     run_dir = layout.run_dir
     incoming = run_dir / INCOMING
     if manifest is not None:
-        _remove_files(layout, manifest)
+        for path in manifest.beside_documents:
+            disk.remove_file(path)
+        for part, pattern in FILES.items():
+            for name in names_in(run_dir / part):
+                if re.fullmatch(pattern, name):
+                    disk.remove_file(run_dir / part / name, flushed=False)
         if keeps_incoming and is_there(incoming):
             return None
         disk.remove_tree(incoming)
@@ -128,19 +133,6 @@ def sweep_up(
             disk.remove_file(run_dir / name, flushed=name == "manifest.json")
         disk.remove_directory(run_dir)
     return None
-
-
-def _remove_files(layout: Layout, manifest: Manifest) -> None:
-    """Remove the staged and saved files of a run."""
-    for path in manifest.beside_documents:
-        disk.remove_file(path)
-    for part, pattern in FILES.items():
-        directory = layout.run_dir / part
-        for name in names_in(directory):
-            if not re.fullmatch(pattern, name):
-                continue
-            file = directory / name
-            disk.remove_file(file, flushed=False)
 
 
 def flush_parts(layout: Layout) -> None:

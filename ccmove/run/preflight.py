@@ -4,6 +4,7 @@ a preview does the same.
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -41,16 +42,10 @@ def refuse_foreign_state(layout: Layout) -> None:
 
     What is ours is never a link: someone else made it.
     """
-    for place in (layout.config_dir, layout.projects, layout.ccmove):
+    own = layout.ccmove
+    for place in (layout.config_dir, layout.projects, own):
         _refuse_foreign(place)
-    ours = (
-        layout.ccmove,
-        layout.lock,
-        layout.backups,
-        layout.run_dir,
-        layout.unfinished,
-    )
-    for place in ours:
+    for place in (own, layout.lock, layout.backups, layout.run_dir, layout.unfinished):
         refuse_link(place)
 
 
@@ -98,28 +93,24 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
     before anything is replaced.
     """
     parents: dict[int, Path] = {}  # device -> a directory there
-    needed: dict[int, int] = {}  # device -> bytes
+    needed: Counter[int] = Counter()  # device -> bytes
     for path, size in _new_files(layout, plan):
         parent = _nearest(path.parent)
         status = os.stat(parent)
         device = status.st_dev
         parents.setdefault(device, parent)
-        needed.setdefault(device, ROOM_TO_SPARE)
         needed[device] += size
-    files = FILES_TO_SPARE + len(plan.notes_moved)
-    for device, size in needed.items():
-        parent = parents[device]
-        _refuse_full(parent, size, files)
+    files = len(plan.notes_moved)
+    for device, parent in parents.items():
+        size = needed[device]
+        refuse_full_disk(parent, size, files)
 
 
-def refuse_full_disk(layout: Layout, size: int, files: int) -> None:
-    """There must be room for so many bytes that come in, and for as many files."""
-    parent = _nearest(layout.config_dir)
-    _refuse_full(parent, size + ROOM_TO_SPARE, files + FILES_TO_SPARE)
-
-
-def _refuse_full(parent: Path, size: int, files: int) -> None:
-    if not has_room(parent, size, files):
+def refuse_full_disk(place: Path, size: int, files: int) -> None:
+    """There must be room for so many more bytes in so many more files."""
+    parent = _nearest(place)
+    size += ROOM_TO_SPARE
+    if not has_room(parent, size, files + FILES_TO_SPARE):
         room = f"not enough room for {readable_size(size)} in new files"
         raise RefusedError(
             f"{parent}: {room}",

@@ -13,9 +13,9 @@ What was cut off by a crash is marked with a `?` before anything is added.
 
 import os
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from ccmove.claude.reading import read_document
 from ccmove.errors import RefusedError
@@ -53,21 +53,18 @@ def read(run_dir: Path, operations: int) -> Reached:
     *lines, _torn = document.data.split(b"\n")
     reached = Reached(has_begun=False)
     for line in lines:
-        if not line.endswith(VOID):
-            reached = _parsed(path, line, operations)
+        if line.endswith(VOID):
+            continue
+        parts = LINE.fullmatch(line)
+        if parts is None or int(parts[2]) > operations:
+            text = line.decode("utf-8", "backslashreplace")
+            what = f"{path} has a line that no run writes: {text:.40}"
+            raise RefusedError(what, look_at(path))
+        reached = Reached(int(parts[2]), goes_back=parts[1] == b"-")
     return reached
 
 
-def _parsed(path: Path, line: bytes, operations: int) -> Reached:
-    parts = LINE.fullmatch(line)
-    if parts is None or int(parts[2]) > operations:
-        text = line.decode("utf-8", "backslashreplace")
-        what = f"{path} has a line that no run writes: {text:.40}"
-        raise RefusedError(what, look_at(path))
-    return Reached(int(parts[2]), goes_back=parts[1] == b"-")
-
-
-class Record:
+class Record(AbstractContextManager["Record"]):
     """The record of a run, open to add lines to it."""
 
     def __init__(self, run_dir: Path) -> None:
@@ -82,12 +79,7 @@ class Record:
             disk.add_line(self._fd, VOID + b"\n")
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._fd)
 
     def done(self, number: int) -> None:
