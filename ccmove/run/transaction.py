@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -211,7 +210,7 @@ def _failed(error: OSError) -> CcmoveError:
 
 
 def _refuse(problems: Iterable[str]) -> None:
-    if shown := list(itertools.islice(problems, MOST_SHOWN)):
+    if shown := list(problems)[:MOST_SHOWN]:
         what = "the result is not what was planned, so everything was rolled back"
         raise CcmoveError(what, details=shown)
 
