@@ -10,6 +10,7 @@ same one.
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -424,6 +425,7 @@ def in_order(
     """
     waiting = list(moves)
     numbers = count()
+    spaces: set[Path] = set()
     while waiting:
         ready = _ready(waiting)
         yield from ready
@@ -432,21 +434,27 @@ def in_order(
             continue
         # All wait for each other.
         around = _around(waiting)
-        first = next(move for move in waiting if move[0] not in around)
+        still = [move for move in waiting if move[0] not in spaces]
+        first = next(move for move in still if not around[move[0]])
         path, target = first
         space = parked(path, next(numbers))
+        spaces.add(space)
         yield path, space
         waiting[waiting.index(first)] = (space, target)
 
 
 def _ready(waiting: list[PathMove]) -> dict[PathMove, None]:
-    """Those that nothing is to leave any more, and whose target is free and there."""
+    """Those that nothing is to leave any more, and whose target is free and there.
+
+    Nothing is to leave a target either that is there: the two would be one by then.
+    """
     sources = {path for path, _ in waiting}
     targets = {target for _, target in waiting}
     around = _around(waiting)
     ready: dict[PathMove, None] = {}  # in order, and quick to look up
     for path, target in waiting:
-        if path in around:
+        is_inside = target in path.parents
+        if around[path] or around[target] > is_inside:
             continue
         if not targets.isdisjoint(target.parents):
             continue
@@ -456,9 +464,9 @@ def _ready(waiting: list[PathMove]) -> dict[PathMove, None]:
     return ready
 
 
-def _around(waiting: list[PathMove]) -> set[Path]:
-    """The directories in which something is that waits."""
-    around: set[Path] = set()
+def _around(waiting: list[PathMove]) -> Counter[Path]:
+    """The directories in which something is that waits, and how much."""
+    around: Counter[Path] = Counter()
     for path, _ in waiting:
         around.update(path.parents)
     return around

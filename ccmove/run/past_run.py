@@ -1,5 +1,5 @@
-"""What a finished run did, by where each thing was when it was done, and the portion
-with which that goes back.
+"""What a finished run did, by where each thing was when it was done, and where each
+thing that is at NEW now goes back to: one table for sessions, notes and directories.
 """
 
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import session_of
-from ccmove.claude.state import INDEX
+from ccmove.claude.state import is_of_session
 from ccmove.plan.tree import ends_of, moved_by
-from ccmove.run.manifest import Manifest, SavedNote, Wrote
-from ccmove.run.returning import PortionBack, sessions_of
+from ccmove.run.manifest import Manifest, Wrote
+from ccmove.run.returning import PortionBack
 from ccmove.run.since import Since
 
 
@@ -39,90 +39,57 @@ class PastRun:
         return {wrote.ends: wrote for wrote in self.manifest.writes}
 
     @cached_property
-    def saved_notes(self) -> dict[Path, SavedNote]:
-        return {saved.ends: saved for saved in self.manifest.notes_saved}
+    def came_from(self) -> dict[Path, Path]:
+        """Where things in project directories ended that were renamed -> and began.
 
-    @cached_property
-    def own_notes(self) -> dict[str, tuple[str, ...]]:
-        """What NEW had before, by its path."""
-        return {own.path: own.notes for own in self.manifest.own_at_new}
-
-    @cached_property
-    def own_config(self) -> dict[str, str]:
-        """The entry of the config file that NEW had before, by its path."""
-        own_at_new = self.manifest.own_at_new
-        return {own.path: own.config for own in own_at_new if own.config}
-
-    @cached_property
-    def retired(self) -> dict[Path, Path]:
-        """Where things were that the run put into its backup -> where they are."""
-        return self.manifest.retired
-
-    @cached_property
-    def brought(self) -> dict[Path, Path]:
-        """Where things in project directories ended that were renamed -> and began."""
+        A directory that was begun since, and follows, is as one that was brought.
+        """
         projects = self.layout.projects
-        return {
-            end: start
-            for start, end in moved_by(self.manifest.operations).items()
-            if start.is_relative_to(projects) and end.is_relative_to(projects)
-        }
+        came_from: dict[Path, Path] = {}
+        for start, end in moved_by(self.manifest.operations).items():
+            if start.is_relative_to(projects) and end.is_relative_to(projects):
+                came_from[end] = start
+        filled = {move.target for move in self.manifest.projects}
+        for source, portion in self.at_new.items():
+            if portion.follows and source.name not in filled:
+                came_from[source] = portion.target
+        return came_from
 
     def made(self, file: Path) -> bool:
         """Whether there was no such document before."""
         wrote = self.writes.get(file)
         return wrote is not None and wrote.before is None
 
-    def brought_index(self, portion: PortionBack) -> bool:
-        """Whether the index at NEW is the very file that OLD had."""
-        start = ends_of(portion.source / INDEX, self.brought)
-        return start == portion.target / INDEX
-
-    def is_of_both(self, name: str) -> bool:
-        """Whether OLD and NEW both had something of the session of this name."""
-        session = session_of(name)
-        return session in self.since.had and session in self.since.brought
-
-    # -- what goes back
+    # -- what goes back, and where to
 
     @cached_property
     def at_new(self) -> dict[Path, PortionBack]:
         """The portion of each directory at NEW; the first of several."""
-        return {part.source: part for part in reversed(self._moving)}
+        return {part.source: part for part in reversed(self.moving)}
 
     @cached_property
     def at_old(self) -> dict[Path, PortionBack]:
         """The portion that goes to each directory at OLD; the first of several."""
-        return {part.target: part for part in reversed(self._moving)}
+        return {part.target: part for part in reversed(self.moving)}
 
     @cached_property
-    def whole(self) -> tuple[PortionBack, ...]:
-        """Directories that go back as they are."""
-        return tuple(portion for portion in self._moving if portion.is_whole)
-
-    @cached_property
-    def emptied(self) -> frozenset[Path]:
-        """Where those are now."""
-        return frozenset(portion.source for portion in self.whole)
-
-    @cached_property
-    def parts(self) -> tuple[PortionBack, ...]:
-        """What goes back one by one; what a directory came with leaves it last."""
-        parts = [portion for portion in self._moving if not portion.is_whole]
-        parts.sort(key=lambda portion: portion.move.kind == "rename")
-        return tuple(parts)
-
-    @cached_property
-    def _moving(self) -> tuple[PortionBack, ...]:
+    def moving(self) -> tuple[PortionBack, ...]:
         """Nothing is renamed where OLD and NEW have one directory."""
         return tuple(part for part in self.portions if not part.is_in_place)
 
     @cached_property
-    def portion_of_session(self) -> dict[str, PortionBack]:
-        """The portion with which each session goes back that does."""
-        portion_of: dict[str, PortionBack] = {}
-        for portion in self.portions:
-            portion_of.update(dict.fromkeys(sessions_of(portion.items), portion))
+    def portion_of_session(self) -> dict[tuple[Path, str], PortionBack]:
+        """By directory and session the portion with which it goes back, if it does;
+        also of a session that was brought, and deleted since.
+        """
+        portion_of: dict[tuple[Path, str], PortionBack] = {}
+        for portion in self.moving:
+            names = [item.name for item in portion.items]
+            for name in portion.move.entries:
+                if self.since.brought.get(session_of(name)) is portion.move:
+                    names.append(name)
+            for name in names:
+                portion_of[portion.source, session_of(name)] = portion
         return portion_of
 
     def project_directory(self, path: Path) -> Path:
@@ -130,6 +97,44 @@ class PastRun:
         projects = self.layout.projects
         return projects / path.relative_to(projects).parts[0]
 
-    def portion_with(self, path: Path) -> PortionBack | None:
-        """The portion of the directory at NEW that this path is in."""
-        return self.at_new.get(self.project_directory(path))
+    def is_ones_alone(self, path: Path) -> bool:
+        """Whether it is a session's, at NEW, and goes with that: it did not come by
+        itself, nor had OLD and NEW both something of the session.
+        """
+        if path.parent not in self.at_new or not is_of_session(path.name):
+            return False
+        if path in self.came_from:
+            return False
+        session = session_of(path.name)
+        return session not in self.since.had or session not in self.since.brought
+
+    def way_back(self, path: Path) -> Path:
+        """Where what is at `path` goes, a file or all of a session; `path` if it stays.
+
+        A session goes with its portion. Of all else what the run brought goes to where
+        it was, and what came since follows the folder.
+        """
+        directory = self.project_directory(path)
+        if self.is_ones_alone(path):
+            portion = self.portion_of_session.get((directory, session_of(path.name)))
+            return path if portion is None else portion.target / path.name
+        start = ends_of(path, self.came_from)
+        if start == path:
+            return self._way_of_since(path, self.at_new.get(directory))
+        old = self.project_directory(start)
+        portion = self.at_old.get(old)
+        if portion is None or portion.follows:
+            return start
+        name = start.relative_to(old)
+        was_note = name.as_posix() in portion.move.notes
+        return start if was_note or is_of_session(name.parts[0]) else path
+
+    def _way_of_since(self, path: Path, portion: PortionBack | None) -> Path:
+        """Of what came to a directory that NEW had, or was there before."""
+        if portion is None or not portion.follows:
+            return path
+        inside = path.relative_to(portion.source)
+        for own in self.manifest.own_at_new:
+            if own.path == portion.move.new_path and inside.as_posix() in own.notes:
+                return path
+        return portion.target / inside

@@ -6,20 +6,13 @@ directory at NEW.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.naming import encode
 from ccmove.claude.owners import Holding, Owners, session_of
-from ccmove.claude.reading import is_there, names_in, sha256_of
-from ccmove.claude.state import (
-    MEMORY,
-    Item,
-    ProjectDirectory,
-    State,
-    is_of_session,
-    notes_among,
-)
+from ccmove.claude.reading import is_there, names_in
+from ccmove.claude.state import Item, ProjectDirectory, State, is_of_session
 from ccmove.plan.model import ProjectMove
 from ccmove.plan.portions import project_move
 from ccmove.rewrite.pathmap import PathMap
@@ -36,28 +29,22 @@ MOST_LISTED = 10  # sessions, by their IDs
 class Absent:
     """Sessions that a run brought and that are not where it brought them any more."""
 
-    elsewhere: tuple[tuple[str, str], ...]  # session, another project's directory
+    elsewhere: dict[str, str]  # each with another project's directory
     followed: frozenset[str]  # in a directory at or below NEW, which may go back
     deleted: frozenset[str]
 
     @property
-    def sessions_elsewhere(self) -> frozenset[str]:
-        return frozenset(session for session, _ in self.elsewhere)
-
-    @property
     def sessions(self) -> frozenset[str]:
-        return self.sessions_elsewhere | self.followed | self.deleted
+        return self.followed | self.deleted | self.elsewhere.keys()
 
     def told(self) -> Iterator[str]:
         """What is said of them, each with the IDs."""
-        sessions = self.sessions_elsewhere
-        if sessions:
-            number = plural(len(sessions), "session")
-            verb = "stays" if len(sessions) == 1 else "stay"
-            directories = {name for _, name in self.elsewhere}
-            where = ", ".join(sorted(directories))
+        if self.elsewhere:
+            number = plural(len(self.elsewhere), "session")
+            verb = "stays" if len(self.elsewhere) == 1 else "stay"
+            where = ", ".join(sorted(set(self.elsewhere.values())))
             what = f"{number} left for another project since and {verb} there"
-            yield f"{what}, in {where}: {listed(sessions)}"
+            yield f"{what}, in {where}: {listed(self.elsewhere)}"
         if self.deleted:
             number = plural(len(self.deleted), "session")
             verb = "exist: they were"
@@ -75,54 +62,50 @@ def listed(sessions: Iterable[str]) -> str:
 
 
 def absent_sessions(
-    state: State, manifest: Manifest, begun: "Iterable[PortionBack]"
+    state: State, manifest: Manifest, begun: Iterable[str] = ()
 ) -> Absent:
-    """Look for the transcripts that the run brought.
+    """Look for the transcripts that the run brought, at NEW and at OLD.
 
-    Other directories are listed only if one is missing where it should be. What went
-    by `/cd` to another project of the run, or to one begun below NEW, came there since.
+    Other directories are listed only if one is missing there. What went by `/cd` to
+    another project of the run, or to a directory that was `begun` below NEW and goes
+    back, came there since.
     """
-    missing = set(_missing_transcripts(state, manifest))
-    at_new = {move.target for move in manifest.projects}
-    at_new.update(portion.source.name for portion in begun)
-    elsewhere: list[tuple[str, str]] = []
+    projects = state.layout.projects
+    missing: set[str] = set()
+    for move in manifest.projects:
+        transcripts = {name for name in move.entries if name.endswith(".jsonl")}
+        for name in (move.target, move.source):
+            transcripts.difference_update(names_in(projects / name))
+        missing |= transcripts
+    at_new = {*begun, *(move.target for move in manifest.projects)}
+    elsewhere: dict[str, str] = {}
     followed: set[str] = set()
     for name in state.directory_names:
         if not missing:
             break
-        there = missing.intersection(names_in(state.layout.projects / name))
+        there = missing.intersection(names_in(projects / name))
         missing -= there
-        sessions = [session_of(entry) for entry in sorted(there)]
+        sessions = map(session_of, there)
         if name in at_new:
             followed.update(sessions)
         else:
-            elsewhere += [(session, name) for session in sessions]
+            elsewhere.update(dict.fromkeys(sessions, name))
     deleted = frozenset(map(session_of, missing))
-    return Absent(tuple(elsewhere), frozenset(followed), deleted)
-
-
-def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:
-    """Transcripts that the run brought and that are neither at NEW nor at OLD."""
-    for move in manifest.projects:
-        entries = {name for name in move.entries if name.endswith(".jsonl")}
-        for name in (move.target, move.source):
-            entries.difference_update(names_in(state.layout.projects / name))
-        yield from entries
+    return Absent(elsewhere, frozenset(followed), deleted)
 
 
 # -- what of each directory goes back
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PortionBack:
     """What of one directory at NEW goes back to one at OLD."""
 
     move: ProjectMove  # of the run; of a project begun since one that never was
     directory: ProjectDirectory
     items: tuple[Item, ...]  # of sessions
-    staying: tuple[Item, ...] = ()  # of sessions that came since
-    follows: bool = False  # what came since goes back
-    is_whole: bool = False  # the directory itself goes back, with all that is in it
+    staying: tuple[Item, ...]  # of sessions that came since
+    follows: bool  # what came since goes back
 
     @property
     def source(self) -> Path:
@@ -135,7 +118,7 @@ class PortionBack:
     @property
     def goes(self) -> bool:
         """Whether there is something that goes back."""
-        return self.is_whole or bool(self.items)
+        return self.follows or bool(self.items)
 
     @property
     def is_in_place(self) -> bool:
@@ -151,195 +134,95 @@ class PortionBack:
         return project_move(pair, names, kind, self.items, notes)
 
 
-def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
+def portions_of_run(owners: Owners, since: Since) -> Iterator[PortionBack]:
     """A portion for each move of the run whose directory is still there."""
     there = set(owners.state.directory_names)
-    projects = owners.state.layout.projects
-    changed = set(_with_changed_notes(projects, since.manifest))
-    for name, moves in _by_target(since.manifest).items():
-        if name in there:
-            yield from _portions_of(owners.of(name), moves, since, changed)
-
-
-def _by_target(manifest: Manifest) -> dict[str, list[ProjectMove]]:
     by_target: dict[str, list[ProjectMove]] = defaultdict(list)
-    for move in manifest.projects:
+    for move in since.manifest.projects:
         by_target[move.target].append(move)
-    return by_target
+    for name, moves in by_target.items():
+        if name in there:
+            yield from _portions(owners.of(name), moves, since)
 
 
-def _portions_of(
-    holding: Holding, moves: list[ProjectMove], since: Since, changed: set[str]
-) -> Iterator[PortionBack]:
-    """What of one directory goes back by each of the moves that came to it."""
-    directory = holding.directory
-    items = _of_sessions(directory)
-    backs = list(_moves_back(holding, items, moves, since))
-    rows = list(zip(items, backs, strict=True))
-    own = since.own_sessions
-    rest = [item for item, back in rows if back is None]
-    staying = [item for item in rest if session_of(item.name) not in own]
-    # Two paths may have had one directory at OLD.
-    taking_back = {move.source for move in moves if since.takes_back(move.pair)}
-    has_new_notes = _has_new_notes(directory, moves, changed)
-    for move in moves:
-        follows = move.source in taking_back
-        all_goes = follows or not has_new_notes
-        came_whole = move.kind == "rename"  # the directory itself, with this move
-        going = [item for item, back in rows if back is move]
-        yield PortionBack(
-            move,
-            directory,
-            items=tuple(going),
-            staying=tuple(staying),
-            follows=follows,
-            is_whole=came_whole and all_goes and not staying,
-        )
+def portions_begun(owners: Owners, since: Since) -> Iterator[PortionBack]:
+    """A portion for each path that was begun below NEW after the run, in a directory to
+    which that brought nothing.
 
-
-def _of_sessions(directory: ProjectDirectory) -> tuple[Item, ...]:
-    return tuple(item for item in directory.items if is_of_session(item.name))
-
-
-def _moves_back(
-    holding: Holding, items: Iterable[Item], moves: list[ProjectMove], since: Since
-) -> Iterator[ProjectMove | None]:
-    """Of each item the move by whose undo it goes back; None: it stays.
-
-    What was brought goes by its ID, what came since by its owner.
+    What came since follows where all who have a claim on the directory go to one other.
+    Else their sessions go, and notes stay: nothing shows whose they are.
     """
-    following = [move for move in moves if since.takes_back(move.pair)]
-    for item in items:
-        session = session_of(item.name)
-        if session in since.brought:
-            yield since.brought[session]
-        elif since.stays(session):
-            yield None
-        else:
-            owner = holding.owner(item)
-            yield _move_of_since(owner, following, since)
-
-
-def _move_of_since(
-    owner: str | None, following: list[ProjectMove], since: Since
-) -> ProjectMove | None:
-    """The move by whose undo it goes back: its owner's, or the one with which its
-    owner, who was begun below NEW, shares the directory.
-    """
-    for move in following:
-        if move.new_path == owner:
-            return move
-    old = since.following.map(owner) if owner else None
-    for move in following:
-        if old is not None and encode(old) == move.source:
-            return move
-    return None
-
-
-def _has_new_notes(
-    directory: ProjectDirectory, moves: list[ProjectMove], changed: set[str]
-) -> bool:
-    """Whether there are notes that none of the moves brought, or new lines in one."""
-    notes = set(notes_among(directory.path, directory.items))
-    for move in moves:
-        notes.difference_update(move.notes)
-    return bool(notes) or directory.name in changed
-
-
-def _with_changed_notes(projects: Path, manifest: Manifest) -> Iterator[str]:
-    """The directories in whose memory a note that a merge has saved or written is
-    there, and has new lines.
-    """
-    known: dict[Path, str] = {}
-    for saved in manifest.notes_saved:
-        known[saved.ends] = saved.content.sha256
-    for wrote in manifest.writes:
-        known[wrote.ends] = wrote.after.sha256
-    for note, content in known.items():
-        if not note.is_relative_to(projects):
-            continue
-        below = note.relative_to(projects)
-        name, *inside = below.parts
-        if MEMORY not in inside[:1]:
-            continue
-        if is_there(note) and sha256_of(note) != content:
-            yield name
-
-
-def begun_below(owners: Owners, since: Since) -> Iterator[PortionBack]:
-    """Directories of projects that were begun below NEW after the run: what goes back
-    of each, and what stays.
-    """
-    names = _names_of_begun(owners.state, since)
-    for directory in owners.state.readable(names):
-        yield from _portions_of_begun(owners.of(directory.name), since)
-
-
-def _names_of_begun(state: State, since: Since) -> Iterator[str]:
-    """Directories to which the run brought nothing, by names that may be below NEW."""
     filled = {move.target for move in since.manifest.projects}
     news = topmost(new for _, new in since.manifest.moves)
     starts = tuple(encode(new)[:200] for new in news)
-    for name in state.directory_names:
-        if name.startswith(starts) and name not in filled:
-            yield name
+    state = owners.state
+    names = [name for name in state.directory_names if name.startswith(starts)]
+    for directory in state.readable(name for name in names if name not in filled):
+        holding = owners.of(directory.name)
+        portions = list(_portions(holding, _moves_of_begun(holding, since), since))
+        following = {portion.target for portion in portions if portion.follows}
+        all_go = len(portions) == len(holding.claims) and len(following) == 1
+        for portion in portions:
+            yield replace(portion, follows=all_go and portion.follows)
 
 
-def _portions_of_begun(holding: Holding, since: Since) -> Iterator[PortionBack]:
-    """One for each path that was begun since.
-
-    The directory goes whole where all who have a claim on it go to one other. Else
-    their sessions go, and notes stay: nothing shows whose they are.
-    """
-    going: list[ProjectMove] = []
-    staying: list[ProjectMove] = []
-    for move in _moves_of_begun(holding, since):
-        row = going if since.takes_back(move.pair) else staying
-        row.append(move)
-    directory = holding.directory
-    is_whole = _all_go(holding, going)
-    for move in going:
-        items = _items_of(holding, move)
-        yield PortionBack(
-            move,
-            directory,
-            items,
-            follows=is_whole,
-            is_whole=is_whole,
-        )
-    for move in staying:
-        items = _items_of(holding, move)
-        yield PortionBack(move, directory, (), items)
-
-
-def _all_go(holding: Holding, going: list[ProjectMove]) -> bool:
-    """Whether these are all who have a claim on it, and go to one other directory."""
-    targets = {move.source for move in going}
-    return len(going) == len(holding.claims) and len(targets) == 1
-
-
-def _items_of(holding: Holding, move: ProjectMove) -> tuple[Item, ...]:
-    items = _of_sessions(holding.directory)
-    return tuple(item for item in items if holding.owner(item) == move.new_path)
-
-
-def _moves_of_begun(holding: Holding, since: Since) -> Iterator[ProjectMove]:
+def _moves_of_begun(holding: Holding, since: Since) -> list[ProjectMove]:
     """Of each path below a NEW, as if a run had brought it."""
-    moves = [(there, here) for here, there in since.manifest.moves]
-    all_back = PathMap(tuple(moves))
+    all_back = PathMap(tuple((new, old) for old, new in since.manifest.moves))
+    moves = []
     for new in sorted(holding.claims.keys() - since.own_paths):
         old = since.following.map(new) or all_back.map(new)
-        if old is None:
-            continue
-        yield ProjectMove(
-            path=old,
-            new_path=new,
-            source=encode(old),
-            target=holding.directory.name,
-            kind="rename",
-            entries=(),
+        if old is not None:
+            names = encode(old), holding.directory.name
+            moves.append(ProjectMove(old, new, *names, kind="rename", entries=()))
+    return moves
+
+
+def _portions(
+    holding: Holding, moves: list[ProjectMove], since: Since
+) -> Iterator[PortionBack]:
+    """What of one directory goes back by each of the moves that came to it."""
+    taking = [move for move in moves if since.takes_back(move.pair)]
+    sources = {move.source for move in taking}  # two paths may have had one directory
+    rows = []
+    for item in holding.directory.items:
+        if is_of_session(item.name):
+            rows.append((item, _move_back(item, holding, taking, since)))
+    for move in moves:
+        staying = []
+        for item, back in rows:
+            is_here = back is None and holding.owner(item) in (None, move.new_path)
+            if is_here and not since.stays(session_of(item.name)):
+                staying.append(item)
+        yield PortionBack(
+            move,
+            holding.directory,
+            items=tuple(item for item, back in rows if back is move),
+            staying=tuple(staying),
+            follows=move.source in sources,
         )
 
 
-def sessions_of(items: Iterable[Item]) -> set[str]:
-    return {session_of(item.name) for item in items}
+def _move_back(
+    item: Item, holding: Holding, taking: list[ProjectMove], since: Since
+) -> ProjectMove | None:
+    """The move by whose undo a session goes back; None: it stays.
+
+    What was brought goes by its ID. What came since goes by its owner: with the move of
+    that path or, where it was begun below NEW, with one whose directory it shares.
+    """
+    session = session_of(item.name)
+    brought = since.brought.get(session)
+    if brought is not None and brought.target == holding.directory.name:
+        return brought
+    owner = holding.owner(item)
+    if owner is None or session in since.own_sessions:
+        return None
+    for move in taking:
+        if move.new_path == owner:
+            return move
+    old = since.following.map(owner)
+    for move in taking:
+        if old is not None and encode(old) == move.source:
+            return move
+    return None

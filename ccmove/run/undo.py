@@ -27,9 +27,8 @@ from ccmove.run.past_run import PastRun
 from ccmove.run.returning import (
     PortionBack,
     absent_sessions,
-    begun_below,
-    portions_back,
-    sessions_of,
+    portions_begun,
+    portions_of_run,
 )
 from ccmove.run.saved import plan_history_back
 from ccmove.run.since import Since
@@ -51,12 +50,13 @@ def plan_undo(
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, manifest.paths, listed)
     # Twice, since who is absent is known when what was begun below NEW is.
-    since = Since(manifest)
-    begun = list(begun_below(owners, since))
+    first_look = portions_begun(owners, Since(manifest))
+    names = [portion.source.name for portion in first_look if portion.goes]
+    absent = absent_sessions(state, manifest, names)
+    since = Since(manifest, frozenset(absent.elsewhere), absent.followed)
+    begun = list(portions_begun(owners, since))
     going = [portion for portion in begun if portion.goes]
-    absent = absent_sessions(state, manifest, going)
-    since = Since(manifest, absent.sessions_elsewhere, absent.followed)
-    portions = [*portions_back(owners, since), *going]
+    portions = [*portions_of_run(owners, since), *going]
     refuse_twins(owners, manifest, portions)
     going_back = [portion.back() for portion in portions]
     merged = refuse_users(owners, since, going_back, merge=merge)
@@ -208,8 +208,7 @@ def stays_at_new(portions: Iterable[PortionBack]) -> Iterator[LeftAlone]:
     for portion in portions:
         old = portion.move.path
         new = portion.move.new_path
-        staying = [item for item in portion.staying if item.path in (None, new)]
-        sessions = sessions_of(staying)
+        sessions = {session_of(item.name) for item in portion.staying}
         if not sessions or new in told:
             continue
         told.add(new)

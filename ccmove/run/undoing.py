@@ -2,17 +2,16 @@
 
 After a merge, say, these are in NEW's directory: sessions that the run brought, those
 that NEW had, and some that came since. `run.returning` has told them apart, so that
-there is a portion for each project that came here:
+there is a portion for each project that came here; `run.past_run` knows where each
+thing goes.
 
-1. Every document that the run wrote loses its change: config file, plugins, MEMORY.md.
-2. Directories that were emptied, and retired for that, come out of the backup.
-3. A directory that came whole, and of which nothing stays, is renamed back. Of any
-   other the sessions of its portions go one by one, with their entries of the index
-   (`run.indexes_back`).
-4. Notes go back with what they came with, or follow the folder (`run.notes_back`).
-5. What became one with something at NEW comes out of the backup, where its place is
-   free; what the run made and is empty again goes.
-6. Project folders get their old names.
+1. Every document that the run wrote loses its change: config file, plugins, MEMORY.md,
+   indexes.
+2. Each thing goes back by a rename, a directory by one where nothing in it stays. What
+   became one with something at NEW comes out of the backup, where its place is free.
+3. Text that goes without its file is added: entries of an index, lines of a MEMORY.md,
+   a note that changed at NEW since.
+4. What the run made and is empty again goes, and project folders get their old names.
 
 All of it goes by `plan.placing`, as in a move: nothing is ever overwritten.
 """
@@ -23,23 +22,41 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ccmove.claude.reading import Document
-from ccmove.claude.state import INDEX, State
+from ccmove.claude.reading import Document, sha256_of
+from ccmove.claude.state import INDEX, MEMORY, State
 from ccmove.errors import RefusedError
 from ccmove.hints import to_type
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
-from ccmove.plan.placing import MEMORY_FILE, Placer, refuse_conflicts
+from ccmove.plan.placing import (
+    MEMORY_FILE,
+    Draft,
+    PathMove,
+    Placer,
+    in_order,
+    refuse_conflicts,
+)
+from ccmove.plan.tree import ends_of
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.lines import lines_lacking
 from ccmove.rewrite.threeway import settings_of_since
-from ccmove.run.indexes_back import IndexesBack
-from ccmove.run.manifest import Wrote
-from ccmove.run.notes_back import NotesBack
+from ccmove.run.index_back import IndexBack, forget
+from ccmove.run.manifest import SavedNote, Wrote
 from ccmove.run.past_run import PastRun
 from ccmove.run.recognise import is_noted
 from ccmove.run.returning import PortionBack
-from ccmove.run.saved import document_back, following
+from ccmove.run.saved import document_back, following, read_note, read_saved
+from ccmove.text import as_text
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text from `source` that is added to what will be at `final`."""
+
+    text: str
+    source: Path
+    final: Path
+    mode: int = 0o600
 
 
 @dataclass(eq=False)
@@ -50,36 +67,28 @@ class Undoing:
     past: PastRun
     folders: list[tuple[Path, Path]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    # Indexes of which something goes back, by where they are now:
+    indexes: dict[Path, IndexBack] = field(default_factory=dict)
+    # Text that comes where something went, or stays where it came from:
+    texts: list[Text] = field(default_factory=list)
+    # What goes back by renames, each thing with its place:
+    ways: dict[PathMove, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.layout = self.past.layout
         self.manifest = self.past.manifest
         self.placer = Placer(self.state)
         self.tree = self.placer.tree
-        self.indexes = IndexesBack(self.placer, self.past)
-        self.notes = NotesBack(self.placer, self.past)
-
-    def plan(self) -> None:
-        """All the operations, in such an order that each place is free by then.
-
-        A portion that leaves a directory which goes back whole makes way for that.
-        """
         for portion in self.past.portions:
             name = last_part(portion.move.new_path)
             self.placer.came_from[portion.source] = name
+
+    def plan(self) -> None:
+        """All the operations, in such an order that each place is free by then."""
+        self._find_indexes()
         self._take_changes_out()
-        self._bring_out()
-        for portion in self.past.parts:
-            if portion.source in self.past.emptied:
-                self._bring_part(portion)
-        moves = [(portion.source, portion.target) for portion in self.past.whole]
-        self.placer.bring_all(dict.fromkeys(moves))  # each once
-        self._bring_out()
-        for portion in self.past.parts:
-            if portion.source not in self.past.emptied:
-                self._bring_part(portion)
-        self._bring_downloads_back()
-        self._bring_out(files=True)
+        self._bring_everything()
+        self._add_texts()
         self._remove_what_was_made()
         self._rename_folders_back()
         refuse_conflicts(self.placer)
@@ -90,7 +99,7 @@ class Undoing:
             kind = "merge"
             if portion.is_in_place:
                 kind = "same"
-            elif not portion.is_whole:
+            elif (portion.source, portion.target) not in self.ways:
                 kind = "split"
             elif self.tree.now(portion.target) == portion.source:
                 kind = "rename"
@@ -98,41 +107,47 @@ class Undoing:
 
     # -- documents
 
+    def _find_indexes(self) -> None:
+        for directory in self.past.at_new:
+            file = directory / INDEX
+            if self.state.document(file) is not None:
+                with contextlib.suppress(NotJsonError):
+                    self.indexes[file] = IndexBack(self.placer, self.past, file)
+
     def _take_changes_out(self) -> None:
-        """Of each document that the run wrote; and settings and indexes that it did not
-        write, in which something came since.
+        """Of each document that the run wrote; and settings that it did not write, in
+        which something came since.
+
+        An index that stays loses only its entries, unless NEW had it.
         """
         for wrote in self.past.writes.values():
             document = self._document_now(wrote)
+            index = self.indexes.get(wrote.ends)
             if document is None:
                 what = "is gone; its old content is in the backup"
                 self.warnings.append(f"{wrote.ends} {what}")
             elif wrote.before is None:
                 self._take_out_made(wrote, document)
-            elif not self.indexes.goes_by_entries(wrote, document):
+            elif index is None or index.is_taken_back:
                 self._take_out(wrote, document)
-        if self.layout.real_config_file not in self.past.writes:
-            self._bring_settings_of_since()
-        for portion in self.past.whole:
-            if portion.source / INDEX not in self.past.writes:
-                self.indexes.rewrite(portion)
+        for index in self.indexes.values():
+            index.take_entries_out()
+        if self.state.config is not None and self._config_is_unwritten():
+            back = following(self.layout, self.past.since)
+            own = {
+                own.path: own.config for own in self.manifest.own_at_new if own.config
+            }
+            draft = self.placer.draft(self.state.config.path)
+            with contextlib.suppress(NotJsonError):
+                draft.text = settings_of_since(draft.text, back, own)
 
-    def _bring_settings_of_since(self) -> None:
-        if self.state.config is None:
-            return
-        back = following(self.layout, self.past.since)
-        draft = self.placer.draft(self.state.config.path)
-        with contextlib.suppress(NotJsonError):
-            draft.text = settings_of_since(draft.text, back, self.past.own_config)
-
-    @cached_property
-    def _way_back(self) -> PathMap:
-        return self.manifest.paths.reversed()
+    def _config_is_unwritten(self) -> bool:
+        return self.layout.real_config_file not in self.past.writes
 
     def _document_now(self, wrote: Wrote) -> Document | None:
         """What the run wrote; its owner may have renamed the folder back."""
         document = self.state.document(wrote.ends)
-        old = self._way_back.map(str(wrote.ends))
+        old = self.manifest.paths.reversed().map(str(wrote.ends))
         if document is None and old is not None:
             return self.state.document(Path(old))
         return document
@@ -147,11 +162,11 @@ class Undoing:
         draft = self.placer.draft(file)
         draft.text = back.text
         draft.mtime_ns = back.mtime_ns
-        was_brought = wrote.path != wrote.ends
-        if wrote.form == "index" and not was_brought:  # entries come back to it
-            self.indexes.forget_absent(file)
-        if wrote.path.name == MEMORY_FILE:
-            self.notes.part_memory(wrote, draft)
+        if wrote.form == "index" and wrote.path == wrote.ends:  # entries come to it
+            forget(self.placer, file, self.past.absent)
+        portion = self.past.at_new.get(file.parent.parent)
+        if wrote.path.name == MEMORY_FILE and portion is not None:
+            self._part_memory(wrote, draft, portion)
 
     def _take_out_made(self, wrote: Wrote, document: Document) -> None:
         """A copy that the run made goes, unless it was changed, or is the only one.
@@ -161,7 +176,7 @@ class Undoing:
         copy = document.path
         if copy.name == INDEX or not wrote.left(document.data):
             return
-        portion = self.past.portion_with(copy)
+        portion = self.past.at_new.get(self.past.project_directory(copy))
         if portion is None:  # it came with nothing that goes back
             self.placer.retire(copy)
             return
@@ -173,50 +188,125 @@ class Undoing:
         else:
             self.placer.bring_again(copy, original)
 
-    # -- project directories
+    # -- notes that are in both places
 
-    def _bring_part(self, portion: PortionBack) -> None:
-        """Sessions one by one, then the notes; what NEW had, and what stays, stays."""
-        source = portion.source
-        target = portion.target
-        self.placer.make_directory(target, source)
-        self.indexes.split(portion)
-        for item in portion.items:
-            if self.past.is_of_both(item.name):
+    def _part_memory(self, wrote: Wrote, draft: Draft, portion: PortionBack) -> None:
+        """Of a MEMORY.md that was merged, the lines that came since follow the folder.
+
+        `draft` is without the run's change.
+        """
+        note = wrote.ends
+        goes = wrote.path != note  # the file itself was brought
+        if goes == portion.follows:
+            return  # file and lines stay together
+        before = as_text(read_saved(self.past.backup, wrote, "before"))
+        since = lines_lacking(draft.text, before)
+        draft.text = before
+        if since:
+            final = note if goes else portion.target / MEMORY / MEMORY_FILE
+            self.texts.append(Text(since, note, final))
+
+    def _keep_changed_note(self, saved: SavedNote, final: Path) -> None:
+        """OLD gets the saved one, where NEW keeps what it became since; of a MEMORY.md
+        only the lines stay that came since.
+        """
+        note = saved.ends
+        original = as_text(read_note(self.past.backup, saved))
+        self.texts.append(Text(original, note, final, saved.content.mode))
+        if note.name == MEMORY_FILE:
+            draft = self.placer.draft(note)
+            draft.text = lines_lacking(draft.text, original)
+
+    def _add_texts(self) -> None:
+        for text in self.texts:
+            self.placer.make_parents(text.final)
+            self.placer.add(text.text, text.source, text.final, text.mode)
+        for index in self.indexes.values():
+            index.bring_entries()
+
+    # -- sessions, notes, directories
+
+    def _bring_everything(self) -> None:
+        """What goes back, and what was retired, if its place is free by then.
+
+        A directory that was emptied comes out ahead of what goes into it.
+        """
+        retired = self.manifest.retired
+        directories = map(self.past.project_directory, self.past.came_from)
+        for directory in dict.fromkeys([*self.past.at_new, *directories]):
+            if self.tree.has(directory):
+                ways = self._ways_back(directory)
+                self.ways |= {way: None for way in ways if way[0] != way[1]}
+        emptied = [
+            (kept, path)
+            for path, kept in reversed(retired.items())
+            if self.tree.is_directory(kept)
+        ]
+        parked = self.layout.run_dir / "parked"
+        moves = [*self.ways, *emptied]
+        for path, final in in_order(moves, lambda _, number: parked / str(number)):
+            if path.parent.name == "retired" and self.tree.has(final):
                 continue
-            path = source / item.name
-            if self.tree.has(path):
-                final = self.past.brought.get(path, target / item.name)
-                self.placer.bring(path, final)
-        self.notes.bring_from(source, target)
+            now = self.tree.now(path)
+            if now is not None and final.parent.parent == self.layout.projects:
+                self.placer.make_directory(final.parent, now.parent)
+            self.placer.bring_again(path, final)
+        for path, kept in reversed(retired.items()):
+            if not self.tree.has(kept) or self.tree.is_directory(kept):
+                continue
+            if path.name == INDEX:  # it joins the one that is there by now
+                forget(self.placer, kept, self.past.absent)
+                self.placer.bring_again(kept, path)
+            elif not self.tree.has(path):
+                self.placer.bring_again(kept, path)
 
-    def _bring_downloads_back(self) -> None:
-        """What connectors have saved: in directories of no project."""
-        directories = map(self.past.project_directory, self.past.brought)
-        for directory in dict.fromkeys(directories):
-            if directory not in self.past.at_new:
-                self.notes.bring_back(directory, self.layout.projects)
+    def _ways_back(self, path: Path) -> list[PathMove]:
+        """Where all that is in it goes, or stays: one rename where that does.
 
-    # -- what was retired, and what was made
-
-    def _bring_out(self, *, files: bool = False) -> None:
-        """What was retired goes back to its place, if that is free; the outer first.
-
-        Directories, which were emptied, come before what goes into them.
+        A directory goes where it came from unless something in it stays; what goes
+        elsewhere leaves it first.
         """
-        for path, kept in reversed(self.past.retired.items()):
-            if self.tree.is_directory(kept) or (files and self.tree.has(kept)):
-                self._bring_out_one(path, kept)
+        if not self.tree.is_directory(path) or self.past.is_ones_alone(path):
+            return self._way_of_one(path)
+        ways: list[PathMove] = []
+        for name in self.tree.names(path):
+            ways += self._ways_back(path / name)
+        start = ends_of(path, self.past.came_from)
+        if start == path or any(below == final for below, final in ways):
+            return ways
+        elsewhere = []
+        for below, final in ways:
+            if final != start / below.relative_to(path):
+                elsewhere.append((below, final))
+        return [*elsewhere, (path, start)]
 
-    def _bring_out_one(self, path: Path, kept: Path) -> None:
-        """An index joins the one that is there by now, without sessions that left or
-        were deleted.
-        """
-        if path.name == INDEX:
-            self.indexes.forget(kept, self.past.absent)
-            self.placer.bring_again(kept, path)
-        elif not self.tree.has(path):
-            self.placer.bring_again(kept, path)
+    def _way_of_one(self, path: Path) -> list[PathMove]:
+        final = self.past.way_back(path)
+        index = self.indexes.get(path)
+        if index is not None:
+            final = ends_of(path, self.past.came_from) if index.goes else path
+        saved = self._changed_note(path)
+        if saved is not None and final != path:
+            self._keep_changed_note(saved, final)
+            return [(path, path)]
+        ways = [(path, final)]
+        if any(text.final == path for text in self.texts):
+            ways.append((path, path))  # some lines of it stay
+        return ways
+
+    def _changed_note(self, note: Path) -> SavedNote | None:
+        """The saved note, where OLD gets that and NEW keeps what it became since."""
+        saved = self._saved_notes.get(note)
+        portion = self.past.at_new.get(self.past.project_directory(note))
+        if saved is None or portion is None or portion.follows:
+            return None
+        return None if sha256_of(note) == saved.content.sha256 else saved
+
+    @cached_property
+    def _saved_notes(self) -> dict[Path, SavedNote]:
+        return {saved.ends: saved for saved in self.manifest.notes_saved}
+
+    # -- what the run made
 
     def _remove_what_was_made(self) -> None:
         """Directories that the run made go if they are empty again."""

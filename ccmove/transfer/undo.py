@@ -45,9 +45,9 @@ def plan_removal(layout: Layout, manifest: Manifest, tick: Tick) -> Plan:
     """The plan that undoes an unpack, from what is there now."""
     state = State(layout)
     _ = state.config_paths  # refuses a config file that can't be read
-    absent = absent_sessions(state, manifest, ())
+    absent = absent_sessions(state, manifest)
     went_on = absent.followed | sessions_that_went_on(manifest.operations)
-    left = absent.sessions_elsewhere
+    left = absent.elsewhere.keys()
     since = Since(manifest, went_on | left)
     removal = Removal(state, since)
     removal.plan()
