@@ -45,15 +45,21 @@ class PastRun:
         A directory that was begun since, and follows, is as one that was brought.
         """
         projects = self.layout.projects
-        came_from: dict[Path, Path] = {}
-        for start, end in moved_by(self.manifest.operations).items():
-            if start.is_relative_to(projects) and end.is_relative_to(projects):
-                came_from[end] = start
+        came_from = {
+            end: start
+            for start, end in moved_by(self.manifest.operations).items()
+            if start.is_relative_to(projects) and end.is_relative_to(projects)
+        }
         filled = {move.target for move in self.manifest.projects}
         for source, portion in self.at_new.items():
             if portion.follows and source.name not in filled:
                 came_from[source] = portion.target
         return came_from
+
+    @cached_property
+    def own_notes(self) -> dict[str, tuple[str, ...]]:
+        """What NEW had before, by its path."""
+        return {own.path: own.notes for own in self.manifest.own_at_new}
 
     def made(self, file: Path) -> bool:
         """Whether there was no such document before."""
@@ -84,12 +90,12 @@ class PastRun:
         """
         portion_of: dict[tuple[Path, str], PortionBack] = {}
         for portion in self.moving:
-            names = [item.name for item in portion.items]
-            for name in portion.move.entries:
-                if self.since.brought.get(session_of(name)) is portion.move:
-                    names.append(name)
-            for name in names:
-                portion_of[portion.source, session_of(name)] = portion
+            sessions = {session_of(item.name) for item in portion.items}
+            for session in map(session_of, portion.move.entries):
+                if self.since.brought.get(session) is portion.move:
+                    sessions.add(session)
+            for session in sessions:
+                portion_of[portion.source, session] = portion
         return portion_of
 
     def project_directory(self, path: Path) -> Path:
@@ -97,16 +103,15 @@ class PastRun:
         projects = self.layout.projects
         return projects / path.relative_to(projects).parts[0]
 
-    def is_ones_alone(self, path: Path) -> bool:
-        """Whether it is a session's, at NEW, and goes with that: it did not come by
-        itself, nor had OLD and NEW both something of the session.
+    def goes_with_session(self, path: Path) -> bool:
+        """Whether it is a session's, at NEW, that did not come by itself; not where OLD
+        and NEW both had something of the session.
         """
-        if path.parent not in self.at_new or not is_of_session(path.name):
-            return False
-        if path in self.came_from:
+        if path.parent not in self.at_new or path in self.came_from:
             return False
         session = session_of(path.name)
-        return session not in self.since.had or session not in self.since.brought
+        is_of_both = session in self.since.had and session in self.since.brought
+        return is_of_session(path.name) and not is_of_both
 
     def way_back(self, path: Path) -> Path:
         """Where what is at `path` goes, a file or all of a session; `path` if it stays.
@@ -114,13 +119,13 @@ class PastRun:
         A session goes with its portion. Of all else what the run brought goes to where
         it was, and what came since follows the folder.
         """
-        directory = self.project_directory(path)
-        if self.is_ones_alone(path):
-            portion = self.portion_of_session.get((directory, session_of(path.name)))
-            return path if portion is None else portion.target / path.name
+        if self.goes_with_session(path):
+            session = path.parent, session_of(path.name)
+            portion = self.portion_of_session.get(session)
+            return portion.target / path.name if portion else path
         start = ends_of(path, self.came_from)
         if start == path:
-            return self._way_of_since(path, self.at_new.get(directory))
+            return self._way_of_since(path)
         old = self.project_directory(start)
         portion = self.at_old.get(old)
         if portion is None or portion.follows:
@@ -129,12 +134,11 @@ class PastRun:
         was_note = name.as_posix() in portion.move.notes
         return start if was_note or is_of_session(name.parts[0]) else path
 
-    def _way_of_since(self, path: Path, portion: PortionBack | None) -> Path:
+    def _way_of_since(self, path: Path) -> Path:
         """Of what came to a directory that NEW had, or was there before."""
+        portion = self.at_new.get(self.project_directory(path))
         if portion is None or not portion.follows:
             return path
         inside = path.relative_to(portion.source)
-        for own in self.manifest.own_at_new:
-            if own.path == portion.move.new_path and inside.as_posix() in own.notes:
-                return path
-        return portion.target / inside
+        own_notes = self.own_notes.get(portion.move.new_path, ())
+        return path if inside.as_posix() in own_notes else portion.target / inside

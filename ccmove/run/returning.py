@@ -6,7 +6,7 @@ directory at NEW.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.naming import encode
@@ -117,8 +117,9 @@ class PortionBack:
 
     @property
     def goes(self) -> bool:
-        """Whether there is something that goes back."""
-        return self.follows or bool(self.items)
+        """Whether there is something that goes back, or was brought."""
+        move = self.move
+        return self.follows or bool(self.items or move.entries or move.notes)
 
     @property
     def is_in_place(self) -> bool:
@@ -134,95 +135,72 @@ class PortionBack:
         return project_move(pair, names, kind, self.items, notes)
 
 
-def portions_of_run(owners: Owners, since: Since) -> Iterator[PortionBack]:
-    """A portion for each move of the run whose directory is still there."""
-    there = set(owners.state.directory_names)
-    by_target: dict[str, list[ProjectMove]] = defaultdict(list)
-    for move in since.manifest.projects:
-        by_target[move.target].append(move)
-    for name, moves in by_target.items():
-        if name in there:
-            yield from _portions(owners.of(name), moves, since)
-
-
-def portions_begun(owners: Owners, since: Since) -> Iterator[PortionBack]:
-    """A portion for each path that was begun below NEW after the run, in a directory to
-    which that brought nothing.
-
-    What came since follows where all who have a claim on the directory go to one other.
-    Else their sessions go, and notes stay: nothing shows whose they are.
+def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
+    """A portion for each move of the run whose directory is still there, and for each
+    path that was begun since at or below a NEW.
     """
-    filled = {move.target for move in since.manifest.projects}
+    state = owners.state
+    there = set(state.directory_names)
+    moves_to: dict[str, list[ProjectMove]] = defaultdict(list)
+    for move in since.manifest.projects:
+        moves_to[move.target].append(move)
     news = topmost(new for _, new in since.manifest.moves)
     starts = tuple(encode(new)[:200] for new in news)
-    state = owners.state
-    names = [name for name in state.directory_names if name.startswith(starts)]
-    for directory in state.readable(name for name in names if name not in filled):
-        holding = owners.of(directory.name)
-        portions = list(_portions(holding, _moves_of_begun(holding, since), since))
-        following = {portion.target for portion in portions if portion.follows}
-        all_go = len(portions) == len(holding.claims) and len(following) == 1
-        for portion in portions:
-            yield replace(portion, follows=all_go and portion.follows)
+    below = {name for name in there if name.startswith(starts)}
+    for directory in state.readable(sorted(below - moves_to.keys())):
+        moves_to[directory.name] = []
+    back = PathMap(tuple((new, old) for old, new in since.manifest.moves))
+    for name, moves in moves_to.items():
+        if name in there:
+            holding = owners.of(name)
+            begun = _begun_since(holding, moves, since, back)
+            yield from _portions(holding, [*moves, *begun], since)
 
 
-def _moves_of_begun(holding: Holding, since: Since) -> list[ProjectMove]:
-    """Of each path below a NEW, as if a run had brought it."""
-    all_back = PathMap(tuple((new, old) for old, new in since.manifest.moves))
-    moves = []
-    for new in sorted(holding.claims.keys() - since.own_paths):
-        old = since.following.map(new) or all_back.map(new)
+def _begun_since(
+    holding: Holding, moves: list[ProjectMove], since: Since, back: PathMap
+) -> Iterator[ProjectMove]:
+    """Of each other path in a directory that is at or below a NEW, as if a run had
+    brought it.
+    """
+    others = holding.claims.keys() - since.own_paths
+    others.difference_update(move.new_path for move in moves)
+    for new in sorted(others):
+        old = since.following.map(new) or back.map(new)
         if old is not None:
             names = encode(old), holding.directory.name
-            moves.append(ProjectMove(old, new, *names, kind="rename", entries=()))
-    return moves
+            yield ProjectMove(old, new, *names, kind="rename", entries=())
 
 
 def _portions(
     holding: Holding, moves: list[ProjectMove], since: Since
 ) -> Iterator[PortionBack]:
-    """What of one directory goes back by each of the moves that came to it."""
-    taking = [move for move in moves if since.takes_back(move.pair)]
-    sources = {move.source for move in taking}  # two paths may have had one directory
-    rows = []
-    for item in holding.directory.items:
-        if is_of_session(item.name):
-            rows.append((item, _move_back(item, holding, taking, since)))
-    for move in moves:
-        staying = []
-        for item, back in rows:
-            is_here = back is None and holding.owner(item) in (None, move.new_path)
-            if is_here and not since.stays(session_of(item.name)):
-                staying.append(item)
-        yield PortionBack(
-            move,
-            holding.directory,
-            items=tuple(item for item, back in rows if back is move),
-            staying=tuple(staying),
-            follows=move.source in sources,
-        )
+    """What of one directory goes back by each of the moves that came to it.
 
-
-def _move_back(
-    item: Item, holding: Holding, taking: list[ProjectMove], since: Since
-) -> ProjectMove | None:
-    """The move by whose undo a session goes back; None: it stays.
-
-    What was brought goes by its ID. What came since goes by its owner: with the move of
-    that path or, where it was begun below NEW, with one whose directory it shares.
+    A session that was brought goes by its ID, one that came since by its owner. What is
+    no session's follows where all who have a claim on the directory go to one other:
+    else nothing shows whose it is.
     """
-    session = session_of(item.name)
-    brought = since.brought.get(session)
-    if brought is not None and brought.target == holding.directory.name:
-        return brought
-    owner = holding.owner(item)
-    if owner is None or session in since.own_sessions:
-        return None
-    for move in taking:
-        if move.new_path == owner:
-            return move
-    old = since.following.map(owner)
-    for move in taking:
-        if old is not None and encode(old) == move.source:
-            return move
-    return None
+    directory = holding.directory
+    taking = {move.new_path: move for move in moves if since.takes_back(move.pair)}
+    targets = {move.source for move in taking.values()}
+    all_go = len(targets) == 1 and holding.claims.keys() <= taking.keys()
+    rows = []
+    for item in directory.items:
+        session = session_of(item.name)
+        if not is_of_session(item.name) or session in since.own_sessions:
+            continue
+        owner = holding.owner(item)
+        move = since.brought.get(session)
+        if move is None or move.target != directory.name:
+            move = taking.get(owner or "")
+        rows.append((item, owner, move))
+    for move in moves:
+        items = [item for item, _, back in rows if back is move]
+        staying = [
+            item
+            for item, owner, back in rows
+            if back is None and owner in (None, move.new_path)
+        ]
+        follows = all_go and move.source in targets
+        yield PortionBack(move, directory, tuple(items), tuple(staying), follows)

@@ -13,7 +13,7 @@ NEW in the same run is not its own.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -45,16 +45,14 @@ class Since:
         NEW had it, too.
         """
         retired = {(path.parent.name, path.name) for path in self.manifest.retired}
-        gone = self.elsewhere | self.followed
         sessions: dict[str, ProjectMove] = {}
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
-                if session in gone:
-                    continue
-                transcript = f"{session}.jsonl"
-                if (move.source, transcript) not in retired:
+                if (move.source, f"{session}.jsonl") not in retired:
                     sessions[session] = move
+        for session in self.elsewhere | self.followed:
+            sessions.pop(session, None)
         return sessions
 
     @cached_property
@@ -79,21 +77,46 @@ class Since:
         return frozenset(own.path for own in self.manifest.own_at_new)
 
     @cached_property
-    def _paths_with_sessions(self) -> frozenset[str]:
-        return frozenset(own.path for own in self.manifest.own_at_new if own.sessions)
-
-    @cached_property
     def following(self) -> PathMap:
-        """NEW -> OLD for every path at which what came since goes back."""
+        """NEW -> OLD for every path at which what came since goes back.
+
+        A twin whose folder is gone has no say: it came along, it was not asked for.
+        """
+        asked = self.manifest.asked
+        pairs = [*asked.moves]
+        for move in self.manifest.projects:
+            if asked.covers(move.path):
+                pairs.append(move.pair)
+        each = dict.fromkeys(pairs)
+        coming = Counter(new for _, new in each)
         back: list[Move] = []
         staying = set(self.own_paths)
-        for (old, new), follows in self._decided():
-            if follows:
+        for old, new in each:
+            if coming[new] == 1 and self._follows(new, old, old_is_new=old in coming):
                 back.append((new, old))
             else:
                 staying.add(new)
         kept = self.manifest.paths.reversed().kept
         return PathMap(tuple(back), kept | staying)
+
+    def _follows(self, new: str, old: str, *, old_is_new: bool) -> bool:
+        """Whether what came since at NEW goes to OLD.
+
+        Never where it was unpacked: OLD is on another machine.
+        """
+        if self.manifest.is_unpack:
+            return False
+        renamed = (str(folder) for _, folder in self.manifest.folders)
+        goes_back = any(tail_below(new, folder) is not None for folder in renamed)
+        if goes_back or folder_exists(new) is False:
+            return True
+        if new in self._paths_with_sessions:
+            return False
+        return old_is_new or folder_exists(old) is False
+
+    @cached_property
+    def _paths_with_sessions(self) -> frozenset[str]:
+        return frozenset(own.path for own in self.manifest.own_at_new if own.sessions)
 
     @cached_property
     def renamed(self) -> PathMap:
@@ -104,39 +127,6 @@ class Since:
         """Whether what came since at its NEW goes to its OLD."""
         old, new = move
         return self.following.map(new) == old
-
-    def _decided(self) -> Iterator[tuple[Move, bool]]:
-        """Of every pair of the run whether what came since at its NEW goes to OLD.
-
-        Never where it was unpacked: OLD is on another machine.
-        """
-        pairs = dict.fromkeys(self._pairs())
-        coming = Counter(new for _, new in pairs)
-        for pair in pairs:
-            old, new = pair
-            if self.manifest.is_unpack or coming[new] > 1:
-                yield pair, False
-            elif folder_exists(new) is False or self._goes_back(new):
-                yield pair, True
-            elif new in self._paths_with_sessions:
-                yield pair, False
-            elif old in coming:
-                yield pair, True
-            else:
-                yield pair, folder_exists(old) is False
-
-    def _pairs(self) -> Iterable[Move]:
-        """Not of a twin whose folder is gone: it came along, it was not asked for."""
-        asked = self.manifest.asked
-        yield from asked.moves
-        for move in self.manifest.projects:
-            if asked.covers(move.path):
-                yield move.pair
-
-    def _goes_back(self, new: str) -> bool:
-        """Whether the run renamed the folder itself, so that its undo does, too."""
-        renamed = (str(folder) for _, folder in self.manifest.folders)
-        return any(tail_below(new, folder) is not None for folder in renamed)
 
     # -- prompts: the rule of `rewrite.history`
 

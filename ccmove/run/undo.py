@@ -16,7 +16,7 @@ from ccmove.claude.reading import is_there
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, to_type
-from ccmove.plan.model import LeftAlone, Plan, ProjectMove
+from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import refuse_another_project, refuse_twin
 from ccmove.plan.placing import PathMove, in_order
 from ccmove.rewrite.history import Tick
@@ -27,8 +27,7 @@ from ccmove.run.past_run import PastRun
 from ccmove.run.returning import (
     PortionBack,
     absent_sessions,
-    portions_begun,
-    portions_of_run,
+    portions_back,
 )
 from ccmove.run.saved import plan_history_back
 from ccmove.run.since import Since
@@ -50,17 +49,14 @@ def plan_undo(
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, manifest.paths, listed)
     # Twice, since who is absent is known when what was begun below NEW is.
-    first_look = portions_begun(owners, Since(manifest))
+    first_look = portions_back(owners, Since(manifest))
     names = [portion.source.name for portion in first_look if portion.goes]
     absent = absent_sessions(state, manifest, names)
     since = Since(manifest, frozenset(absent.elsewhere), absent.followed)
-    begun = list(portions_begun(owners, since))
-    going = [portion for portion in begun if portion.goes]
-    portions = [*portions_of_run(owners, since), *going]
-    refuse_twins(owners, manifest, portions)
-    going_back = [portion.back() for portion in portions]
-    merged = refuse_users(owners, since, going_back, merge=merge)
-    past = PastRun(layout, since, tuple(portions), absent.sessions)
+    portions = list(portions_back(owners, since))
+    going = [portion for portion in portions if portion.goes]
+    merged = refuse_users(owners, since, going, merge=merge)
+    past = PastRun(layout, since, tuple(going), absent.sessions)
     undoing = Undoing(state, past)
     undoing.plan()
     prompts = plan_history_back(layout, layout.backups / manifest.id, since, tick)
@@ -71,7 +67,7 @@ def plan_undo(
         what = f"nothing of {manifest.id} can be undone"
         hint = to_type("ccmove", "backups")
         raise RefusedError(what, hint, details=undoing.warnings)
-    stays = stays_at_new([*portions, *begun])
+    stays = stays_at_new(portions)
     to_rename = folders_to_rename(layout, since)
     moved = undoing.tree.moved()
     seen = undoing.placer.seen
@@ -83,7 +79,7 @@ def plan_undo(
         seen=tuple(seen.items()),
         projects=tuple(undoing.projects()),
         merged=tuple(merged.items()),
-        folders=tuple((new, old) for old, new in undoing.folders),
+        folders=tuple(undoing.folders),
         settings_in=manifest.settings_in,
         left_alone=(*stays, *to_rename),
         warnings=(*undoing.warnings, *absent.told()),
@@ -95,45 +91,33 @@ def plan_undo(
 # -- who is at OLD, and what builds on the run
 
 
-def refuse_twins(
-    owners: Owners, manifest: Manifest, portions: Iterable[PortionBack]
-) -> None:
-    """A living twin of an OLD refuses, as it does at the NEW of a move.
-
-    Not where the run left the directory to others: it was shared before.
-    """
-    there = set(owners.state.directory_names)
-    then = to_type("ccmove", "undo", manifest.id, text="then")
-    for portion in portions:
-        move = portion.move
-        if portion.is_in_place or move.kind == "split":
-            continue
-        if move.source in there:
-            holding = owners.of(move.source)
-            refuse_twin(holding, move.path, then)
-
-
 def refuse_users(
-    owners: Owners, since: Since, moves: Iterable[ProjectMove], *, merge: bool
+    owners: Owners, since: Since, portions: Iterable[PortionBack], *, merge: bool
 ) -> dict[str, int]:
     """Each OLD with sessions of its own by now, and how many; refuses somebody else's.
 
     OLD is in use by somebody else if its folder exists, and NEW's folder exists as well
     or is another repository. NEW's folder gone: it was renamed back. In a list of moves
-    an OLD that is another's NEW counts as not existing.
+    an OLD that is another's NEW counts as not existing. A living twin of OLD refuses as
+    well, unless the run left the directory to others: it was shared before.
     """
     there = set(owners.state.directory_names)
     news = {move.new_path for move in since.manifest.projects}
+    then = to_type("ccmove", "undo", since.manifest.id, text="then")
     merged: dict[str, int] = {}
-    for back in moves:
+    for portion in portions:
+        back = portion.back()
         new, old = back.pair
-        if back.target not in there or old in news:
+        if back.target not in there:
             continue
-        sessions = owners.of(back.target).sessions_of(old)
-        begun = [
-            item for item in sessions if session_of(item.name) not in since.brought
-        ]
-        if not begun:
+        holding = owners.of(back.target)
+        if not portion.is_in_place and portion.move.kind != "split":
+            refuse_twin(holding, old, then)
+        begun = []
+        for item in holding.sessions_of(old):
+            if session_of(item.name) not in since.brought:
+                begun.append(item)
+        if not begun or old in news:
             continue
         merged[old] = len(begun)
         if merge or not folder_exists(old):

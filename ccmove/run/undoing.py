@@ -18,16 +18,15 @@ All of it goes by `plan.placing`, as in a move: nothing is ever overwritten.
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.reading import Document, sha256_of
+from ccmove.claude.reading import Document, is_there, sha256_of
 from ccmove.claude.state import INDEX, MEMORY, State
 from ccmove.errors import RefusedError
 from ccmove.hints import to_type
 from ccmove.plan.meeting import last_part, name_of_both
-from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
+from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove
 from ccmove.plan.placing import (
     MEMORY_FILE,
     Draft,
@@ -44,7 +43,6 @@ from ccmove.run.index_back import IndexBack, forget
 from ccmove.run.manifest import SavedNote, Wrote
 from ccmove.run.past_run import PastRun
 from ccmove.run.recognise import is_noted
-from ccmove.run.returning import PortionBack
 from ccmove.run.saved import document_back, following, read_note, read_saved
 from ccmove.text import as_text
 
@@ -59,36 +57,39 @@ class Text:
     mode: int = 0o600
 
 
-@dataclass(eq=False)
 class Undoing:
     """Plans the operations that bring everything back."""
 
-    state: State
-    past: PastRun
-    folders: list[tuple[Path, Path]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    # Indexes of which something goes back, by where they are now:
-    indexes: dict[Path, IndexBack] = field(default_factory=dict)
-    # Text that comes where something went, or stays where it came from:
-    texts: list[Text] = field(default_factory=list)
-    # What goes back by renames, each thing with its place:
-    ways: dict[PathMove, None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.layout = self.past.layout
-        self.manifest = self.past.manifest
-        self.placer = Placer(self.state)
+    def __init__(self, state: State, past: PastRun) -> None:
+        self.state = state
+        self.past = past
+        self.layout = past.layout
+        self.manifest = past.manifest
+        self.placer = Placer(state)
         self.tree = self.placer.tree
-        for portion in self.past.portions:
-            name = last_part(portion.move.new_path)
-            self.placer.came_from[portion.source] = name
+        self.folders: list[PathMove] = []
+        self.warnings: list[str] = []
+        # Indexes of which something goes back, by where they are now:
+        self.indexes: dict[Path, IndexBack] = {}
+        # Notes that stay, of which OLD gets this, with its mode:
+        self.originals: dict[Path, tuple[str, int]] = {}
+        self.texts: list[Text] = []
+        # What goes back by renames, each thing with its place:
+        self.ways: dict[PathMove, None] = {}
 
     def plan(self) -> None:
         """All the operations, in such an order that each place is free by then."""
-        self._find_indexes()
+        for portion in self.past.portions:
+            name = last_part(portion.move.new_path)
+            self.placer.came_from[portion.source] = name
         self._take_changes_out()
-        self._bring_everything()
-        self._add_texts()
+        self._bring_back()
+        self._bring_out()
+        for text in self.texts:
+            self.placer.make_parents(text.final)
+            self.placer.add(text.text, text.source, text.final, text.mode)
+        for index in self.indexes.values():
+            index.bring_entries()
         self._remove_what_was_made()
         self._rename_folders_back()
         refuse_conflicts(self.placer)
@@ -107,143 +108,132 @@ class Undoing:
 
     # -- documents
 
-    def _find_indexes(self) -> None:
+    def _take_changes_out(self) -> None:
+        """Of each document that the run wrote; and settings that it did not write, in
+        which something came since.
+        """
         for directory in self.past.at_new:
             file = directory / INDEX
             if self.state.document(file) is not None:
                 with contextlib.suppress(NotJsonError):
                     self.indexes[file] = IndexBack(self.placer, self.past, file)
-
-    def _take_changes_out(self) -> None:
-        """Of each document that the run wrote; and settings that it did not write, in
-        which something came since.
-
-        An index that stays loses only its entries, unless NEW had it.
-        """
+        renamed_back = self.manifest.paths.reversed()
         for wrote in self.past.writes.values():
-            document = self._document_now(wrote)
-            index = self.indexes.get(wrote.ends)
-            if document is None:
+            document = self.state.document(wrote.ends)
+            old = renamed_back.map(str(wrote.ends))
+            if document is None and old is not None:  # the folder may be at OLD again
+                document = self.state.document(Path(old))
+            if document is not None:
+                self._take_out(wrote, document)
+            else:
                 what = "is gone; its old content is in the backup"
                 self.warnings.append(f"{wrote.ends} {what}")
-            elif wrote.before is None:
-                self._take_out_made(wrote, document)
-            elif index is None or index.is_taken_back:
-                self._take_out(wrote, document)
         for index in self.indexes.values():
             index.take_entries_out()
-        if self.state.config is not None and self._config_is_unwritten():
-            back = following(self.layout, self.past.since)
-            own = {
-                own.path: own.config for own in self.manifest.own_at_new if own.config
-            }
-            draft = self.placer.draft(self.state.config.path)
+        for saved in self.manifest.notes_saved:
+            self._keep_changed_note(saved)
+        config = self.state.config
+        if config is not None and self.layout.real_config_file not in self.past.writes:
+            own = {own.path: own.config for own in self.manifest.own_at_new}
+            had = {path: text for path, text in own.items() if text}
+            draft = self.placer.draft(config.path)
             with contextlib.suppress(NotJsonError):
-                draft.text = settings_of_since(draft.text, back, own)
-
-    def _config_is_unwritten(self) -> bool:
-        return self.layout.real_config_file not in self.past.writes
-
-    def _document_now(self, wrote: Wrote) -> Document | None:
-        """What the run wrote; its owner may have renamed the folder back."""
-        document = self.state.document(wrote.ends)
-        old = self.manifest.paths.reversed().map(str(wrote.ends))
-        if document is None and old is not None:
-            return self.state.document(Path(old))
-        return document
+                back = following(self.layout, self.past.since)
+                draft.text = settings_of_since(draft.text, back, had)
 
     def _take_out(self, wrote: Wrote, document: Document) -> None:
-        """The document as it is now without the run's change."""
-        back = document_back(
-            self.layout, self.past.backup, self.past.since, wrote, document.data
-        )
-        self.warnings += back.stays
+        """The document as it is now without the run's change.
+
+        Of an index that only a part of goes back nothing but its entries leaves.
+        """
         file = document.path
+        index = self.indexes.get(file)
+        if wrote.before is None:
+            if index is None and wrote.left(document.data):
+                self._take_out_copy(file)
+            return
+        if index is not None and not index.is_taken_back:
+            return
+        past = self.past
+        back = document_back(self.layout, past.backup, past.since, wrote, document.data)
+        self.warnings += back.stays
         draft = self.placer.draft(file)
         draft.text = back.text
         draft.mtime_ns = back.mtime_ns
         if wrote.form == "index" and wrote.path == wrote.ends:  # entries come to it
-            forget(self.placer, file, self.past.absent)
-        portion = self.past.at_new.get(file.parent.parent)
-        if wrote.path.name == MEMORY_FILE and portion is not None:
-            self._part_memory(wrote, draft, portion)
+            forget(self.placer, file, past.absent)
+        if wrote.path.name == MEMORY_FILE:
+            self._part_memory(wrote, draft)
 
-    def _take_out_made(self, wrote: Wrote, document: Document) -> None:
-        """A copy that the run made goes, unless it was changed, or is the only one.
+    def _take_out_copy(self, copy: Path) -> None:
+        """A copy that the run made, and nobody changed, goes unless it is the only one.
 
-        An index is no copy: its entries go session by session.
+        It may have got a name beside another.
         """
-        copy = document.path
-        if copy.name == INDEX or not wrote.left(document.data):
-            return
+        original = copy
         portion = self.past.at_new.get(self.past.project_directory(copy))
-        if portion is None:  # it came with nothing that goes back
-            self.placer.retire(copy)
-            return
-        # It may have got a name beside another.
-        original = portion.target / copy.relative_to(portion.source)
-        original = original.with_name(name_of_both(copy.name))
+        if portion is not None:
+            original = portion.target / copy.relative_to(portion.source)
+            original = original.with_name(name_of_both(copy.name))
         if self.tree.has(original):
             self.placer.retire(copy)
         else:
             self.placer.bring_again(copy, original)
 
-    # -- notes that are in both places
+    # -- notes of which something goes, and something stays
 
-    def _part_memory(self, wrote: Wrote, draft: Draft, portion: PortionBack) -> None:
+    def _part_memory(self, wrote: Wrote, draft: Draft) -> None:
         """Of a MEMORY.md that was merged, the lines that came since follow the folder.
 
         `draft` is without the run's change.
         """
-        note = wrote.ends
-        goes = wrote.path != note  # the file itself was brought
-        if goes == portion.follows:
+        portion = self.past.at_new.get(wrote.ends.parent.parent)
+        goes = wrote.path != wrote.ends  # the file itself was brought
+        if portion is None or goes == portion.follows:
             return  # file and lines stay together
         before = as_text(read_saved(self.past.backup, wrote, "before"))
         since = lines_lacking(draft.text, before)
+        if goes and since:
+            draft.text = since
+            self.originals[wrote.ends] = before, 0o600
+            return
         draft.text = before
         if since:
-            final = note if goes else portion.target / MEMORY / MEMORY_FILE
-            self.texts.append(Text(since, note, final))
+            final = portion.target / MEMORY / MEMORY_FILE
+            self.texts.append(Text(since, wrote.ends, final))
 
-    def _keep_changed_note(self, saved: SavedNote, final: Path) -> None:
-        """OLD gets the saved one, where NEW keeps what it became since; of a MEMORY.md
-        only the lines stay that came since.
+    def _keep_changed_note(self, saved: SavedNote) -> None:
+        """Of a note that changed since, and stays, OLD gets the saved one; of a
+        MEMORY.md only the lines stay that came since.
         """
         note = saved.ends
+        portion = self.past.at_new.get(self.past.project_directory(note))
+        if portion is None or portion.follows or not is_there(note):
+            return
+        if sha256_of(note) == saved.content.sha256:
+            return
         original = as_text(read_note(self.past.backup, saved))
-        self.texts.append(Text(original, note, final, saved.content.mode))
+        self.originals[note] = original, saved.content.mode
         if note.name == MEMORY_FILE:
             draft = self.placer.draft(note)
             draft.text = lines_lacking(draft.text, original)
 
-    def _add_texts(self) -> None:
-        for text in self.texts:
-            self.placer.make_parents(text.final)
-            self.placer.add(text.text, text.source, text.final, text.mode)
-        for index in self.indexes.values():
-            index.bring_entries()
-
     # -- sessions, notes, directories
 
-    def _bring_everything(self) -> None:
-        """What goes back, and what was retired, if its place is free by then.
+    def _bring_back(self) -> None:
+        """What goes back, in such an order that each place is free by then.
 
-        A directory that was emptied comes out ahead of what goes into it.
+        A directory that was emptied comes out of the backup ahead of what goes into it.
         """
-        retired = self.manifest.retired
         directories = map(self.past.project_directory, self.past.came_from)
         for directory in dict.fromkeys([*self.past.at_new, *directories]):
             if self.tree.has(directory):
-                ways = self._ways_back(directory)
-                self.ways |= {way: None for way in ways if way[0] != way[1]}
-        emptied = [
-            (kept, path)
-            for path, kept in reversed(retired.items())
-            if self.tree.is_directory(kept)
-        ]
+                self.ways |= dict.fromkeys(self._ways_back(directory))
+        moves = [way for way in self.ways if way[0] != way[1]]
+        for path, kept in reversed(self.manifest.retired.items()):
+            if self.tree.is_directory(kept):
+                moves.append((kept, path))
         parked = self.layout.run_dir / "parked"
-        moves = [*self.ways, *emptied]
         for path, final in in_order(moves, lambda _, number: parked / str(number)):
             if path.parent.name == "retired" and self.tree.has(final):
                 continue
@@ -251,98 +241,82 @@ class Undoing:
             if now is not None and final.parent.parent == self.layout.projects:
                 self.placer.make_directory(final.parent, now.parent)
             self.placer.bring_again(path, final)
-        for path, kept in reversed(retired.items()):
-            if not self.tree.has(kept) or self.tree.is_directory(kept):
-                continue
-            if path.name == INDEX:  # it joins the one that is there by now
-                forget(self.placer, kept, self.past.absent)
-                self.placer.bring_again(kept, path)
-            elif not self.tree.has(path):
-                self.placer.bring_again(kept, path)
 
     def _ways_back(self, path: Path) -> list[PathMove]:
         """Where all that is in it goes, or stays: one rename where that does.
 
-        A directory goes where it came from unless something in it stays; what goes
+        A directory goes to where it came from unless something in it stays. What goes
         elsewhere leaves it first.
         """
-        if not self.tree.is_directory(path) or self.past.is_ones_alone(path):
-            return self._way_of_one(path)
+        if not self.tree.is_directory(path) or self.past.goes_with_session(path):
+            return [(path, self._way_back(path))]
         ways: list[PathMove] = []
         for name in self.tree.names(path):
             ways += self._ways_back(path / name)
         start = ends_of(path, self.past.came_from)
         if start == path or any(below == final for below, final in ways):
             return ways
-        elsewhere = []
+        leaving = []
         for below, final in ways:
             if final != start / below.relative_to(path):
-                elsewhere.append((below, final))
-        return [*elsewhere, (path, start)]
+                leaving.append((below, final))
+        return [*leaving, (path, start)]
 
-    def _way_of_one(self, path: Path) -> list[PathMove]:
+    def _way_back(self, path: Path) -> Path:
+        """Where it goes, but for what is told of it already."""
         final = self.past.way_back(path)
         index = self.indexes.get(path)
         if index is not None:
-            final = ends_of(path, self.past.came_from) if index.goes else path
-        saved = self._changed_note(path)
-        if saved is not None and final != path:
-            self._keep_changed_note(saved, final)
-            return [(path, path)]
-        ways = [(path, final)]
-        if any(text.final == path for text in self.texts):
-            ways.append((path, path))  # some lines of it stay
-        return ways
+            return ends_of(path, self.past.came_from) if index.goes else path
+        if path in self.originals and final != path:
+            original, mode = self.originals[path]
+            self.texts.append(Text(original, path, final, mode))
+            return path
+        return final
 
-    def _changed_note(self, note: Path) -> SavedNote | None:
-        """The saved note, where OLD gets that and NEW keeps what it became since."""
-        saved = self._saved_notes.get(note)
-        portion = self.past.at_new.get(self.past.project_directory(note))
-        if saved is None or portion is None or portion.follows:
-            return None
-        return None if sha256_of(note) == saved.content.sha256 else saved
-
-    @cached_property
-    def _saved_notes(self) -> dict[Path, SavedNote]:
-        return {saved.ends: saved for saved in self.manifest.notes_saved}
-
-    # -- what the run made
+    def _bring_out(self) -> None:
+        """Files that were retired go back to their place, if that is free by now. An
+        index joins the one that is there, without sessions that left or were deleted.
+        """
+        for path, kept in reversed(self.manifest.retired.items()):
+            if not self.tree.has(kept) or self.tree.is_directory(kept):
+                continue
+            if path.name == INDEX:
+                forget(self.placer, kept, self.past.absent)
+            elif self.tree.has(path):
+                continue
+            self.placer.bring_again(kept, path)
 
     def _remove_what_was_made(self) -> None:
-        """Directories that the run made go if they are empty again."""
+        """Directories that the run made go if there is no file in them again."""
         for operation in reversed(self.manifest.operations):
-            if isinstance(operation, Mkdir) and self.tree.is_directory(operation.path):
-                self._retire_if_empty(operation.path)
-
-    def _retire_if_empty(self, directory: Path) -> None:
-        """An empty directory in it is nothing."""
-        for name in self.tree.names(directory):
-            if self.tree.is_directory(directory / name):
-                self._retire_if_empty(directory / name)
-        if not self.tree.names(directory):
-            self.placer.retire(directory)
+            if not isinstance(operation, Mkdir):
+                continue
+            path = operation.path
+            if self.tree.is_directory(path) and not [*self.tree.files_below(path)]:
+                self.placer.retire(path)
 
     # -- project folders
 
     def _rename_folders_back(self) -> None:
-        for rename in reversed(self.manifest.renames):
-            if isinstance(rename.holds, FolderHolds):
-                self._rename_folder_back(rename, rename.holds)
-
-    def _rename_folder_back(self, rename: Rename, holds: FolderHolds) -> None:
         """A project folder goes back only if it is the one that was renamed, to a free
         place.
         """
-        now = self.tree.now(rename.target)
-        if now is None:
-            what = f"is gone; it can't go back to {rename.path}"
-            self.warnings.append(f"{rename.target} {what}")
-            return
-        if not is_noted(now, holds):
-            raise RefusedError(
-                f"{rename.target} is not the folder that was renamed from "
-                f"{rename.path}",
-                to_type("ccmove", "backups", text="it stays; what else can be undone"),
-            )
-        self.placer.rename_folder(rename.target, rename.path)
-        self.folders.append((rename.path, rename.target))
+        for rename in reversed(self.manifest.renames):
+            path, target, holds = rename.path, rename.target, rename.holds
+            if not isinstance(holds, FolderHolds):
+                continue
+            now = self.tree.now(target)
+            if now is None:
+                what = f"is gone; it can't go back to {path}"
+                self.warnings.append(f"{target} {what}")
+                continue
+            if not is_noted(now, holds):
+                raise RefusedError(
+                    f"{target} is not the folder that was renamed from {path}",
+                    to_type(
+                        "ccmove", "backups", text="it stays; what else can be undone"
+                    ),
+                )
+            self.placer.rename_folder(target, path)
+            self.folders.append((target, path))
