@@ -85,16 +85,11 @@ class PastRun:
 
     @cached_property
     def portion_of_session(self) -> dict[tuple[Path, str], PortionBack]:
-        """By directory and session the portion with which it goes back, if it does;
-        also of a session that was brought, and deleted since.
-        """
+        """By directory and session the portion with which it goes back, if it does."""
         portion_of: dict[tuple[Path, str], PortionBack] = {}
         for portion in self.moving:
-            sessions = {session_of(item.name) for item in portion.items}
-            for session in map(session_of, portion.move.entries):
-                if self.since.brought.get(session) is portion.move:
-                    sessions.add(session)
-            for session in sessions:
+            for item in portion.items:
+                session = session_of(item.name)
                 portion_of[portion.source, session] = portion
         return portion_of
 
@@ -120,9 +115,9 @@ class PastRun:
         it was, and what came since follows the folder.
         """
         if self.goes_with_session(path):
-            session = path.parent, session_of(path.name)
-            portion = self.portion_of_session.get(session)
-            return portion.target / path.name if portion else path
+            key = path.parent, session_of(path.name)
+            own = self.portion_of_session.get(key)
+            return path if own is None else own.target / path.name
         start = ends_of(path, self.came_from)
         if start == path:
             return self._way_of_since(path)
@@ -131,8 +126,9 @@ class PastRun:
         if portion is None or portion.follows:
             return start
         name = start.relative_to(old)
-        was_note = name.as_posix() in portion.move.notes
-        return start if was_note or is_of_session(name.parts[0]) else path
+        if name.as_posix() in portion.move.notes:
+            return start
+        return start if is_of_session(name.parts[0]) else path
 
     def _way_of_since(self, path: Path) -> Path:
         """Of what came to a directory that NEW had, or was there before."""

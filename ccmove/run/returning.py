@@ -147,14 +147,17 @@ def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
     news = topmost(new for _, new in since.manifest.moves)
     starts = tuple(encode(new)[:200] for new in news)
     below = {name for name in there if name.startswith(starts)}
-    for directory in state.readable(sorted(below - moves_to.keys())):
+    others = sorted(below - moves_to.keys())
+    for directory in state.readable(others):
         moves_to[directory.name] = []
-    back = PathMap(tuple((new, old) for old, new in since.manifest.moves))
+    pairs = [(new, old) for old, new in since.manifest.moves]
+    back = PathMap(tuple(pairs))
     for name, moves in moves_to.items():
-        if name in there:
-            holding = owners.of(name)
-            begun = _begun_since(holding, moves, since, back)
-            yield from _portions(holding, [*moves, *begun], since)
+        if name not in there:
+            continue
+        holding = owners.of(name)
+        begun = _begun_since(holding, moves, since, back)
+        yield from _portions(holding, [*moves, *begun], since)
 
 
 def _begun_since(
@@ -167,9 +170,16 @@ def _begun_since(
     others.difference_update(move.new_path for move in moves)
     for new in sorted(others):
         old = since.following.map(new) or back.map(new)
-        if old is not None:
-            names = encode(old), holding.directory.name
-            yield ProjectMove(old, new, *names, kind="rename", entries=())
+        if old is None:
+            continue
+        yield ProjectMove(
+            old,
+            new,
+            source=encode(old),
+            target=holding.directory.name,
+            kind="rename",
+            entries=(),
+        )
 
 
 def _portions(
@@ -177,30 +187,40 @@ def _portions(
 ) -> Iterator[PortionBack]:
     """What of one directory goes back by each of the moves that came to it.
 
-    A session that was brought goes by its ID, one that came since by its owner. What is
-    no session's follows where all who have a claim on the directory go to one other:
-    else nothing shows whose it is.
+    What is no session's follows where all who have a claim on the directory go to one
+    other: else nothing shows whose it is.
     """
     directory = holding.directory
     taking = {move.new_path: move for move in moves if since.takes_back(move.pair)}
     targets = {move.source for move in taking.values()}
     all_go = len(targets) == 1 and holding.claims.keys() <= taking.keys()
-    rows = []
-    for item in directory.items:
+    rows = list(_moves_back(holding, taking, since))
+    for move in moves:
+        going = []
+        staying = []
+        for item, back in rows:
+            if back is move:
+                going.append(item)
+            elif back is None and holding.owner(item) in (None, move.new_path):
+                staying.append(item)
+        follows = all_go and move.source in targets
+        yield PortionBack(move, directory, tuple(going), tuple(staying), follows)
+
+
+def _moves_back(
+    holding: Holding, taking: dict[str, ProjectMove], since: Since
+) -> Iterator[tuple[Item, ProjectMove | None]]:
+    """Each item of a session that NEW has not had before, and the move by whose undo it
+    goes back; None: it stays.
+
+    What was brought goes by its ID, what came since by its owner.
+    """
+    for item in holding.directory.items:
         session = session_of(item.name)
         if not is_of_session(item.name) or session in since.own_sessions:
             continue
-        owner = holding.owner(item)
         move = since.brought.get(session)
-        if move is None or move.target != directory.name:
-            move = taking.get(owner or "")
-        rows.append((item, owner, move))
-    for move in moves:
-        items = [item for item, _, back in rows if back is move]
-        staying = [
-            item
-            for item, owner, back in rows
-            if back is None and owner in (None, move.new_path)
-        ]
-        follows = all_go and move.source in targets
-        yield PortionBack(move, directory, tuple(items), tuple(staying), follows)
+        if move is None or move.target != holding.directory.name:
+            owner = holding.owner(item)
+            move = taking.get(owner) if owner is not None else None
+        yield item, move

@@ -49,7 +49,8 @@ class Since:
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
-                if (move.source, f"{session}.jsonl") not in retired:
+                transcript = f"{session}.jsonl"
+                if (move.source, transcript) not in retired:
                     sessions[session] = move
         for session in self.elsewhere | self.followed:
             sessions.pop(session, None)
@@ -83,36 +84,34 @@ class Since:
         A twin whose folder is gone has no say: it came along, it was not asked for.
         """
         asked = self.manifest.asked
-        pairs = [*asked.moves]
-        for move in self.manifest.projects:
-            if asked.covers(move.path):
-                pairs.append(move.pair)
-        each = dict.fromkeys(pairs)
-        coming = Counter(new for _, new in each)
+        projects = [move.pair for move in self.manifest.projects]
+        pairs = [pair for pair in projects if asked.covers(pair[0])]
+        pairs = list(dict.fromkeys([*asked.moves, *pairs]))
+        coming = Counter(new for _, new in pairs)
         back: list[Move] = []
         staying = set(self.own_paths)
-        for old, new in each:
-            if coming[new] == 1 and self._follows(new, old, old_is_new=old in coming):
+        for old, new in pairs:
+            is_free = old in coming or folder_exists(old) is False
+            if coming[new] == 1 and self._follows(new, is_free=is_free):
                 back.append((new, old))
             else:
                 staying.add(new)
         kept = self.manifest.paths.reversed().kept
         return PathMap(tuple(back), kept | staying)
 
-    def _follows(self, new: str, old: str, *, old_is_new: bool) -> bool:
-        """Whether what came since at NEW goes to OLD.
+    def _follows(self, new: str, *, is_free: bool) -> bool:
+        """Whether what came since at NEW goes to its OLD, which is free.
 
         Never where it was unpacked: OLD is on another machine.
         """
         if self.manifest.is_unpack:
             return False
-        renamed = (str(folder) for _, folder in self.manifest.folders)
-        goes_back = any(tail_below(new, folder) is not None for folder in renamed)
-        if goes_back or folder_exists(new) is False:
+        if folder_exists(new) is False:
             return True
-        if new in self._paths_with_sessions:
-            return False
-        return old_is_new or folder_exists(old) is False
+        for _, folder in self.manifest.folders:
+            if tail_below(new, str(folder)) is not None:
+                return True  # the folder itself goes back, too
+        return is_free and new not in self._paths_with_sessions
 
     @cached_property
     def _paths_with_sessions(self) -> frozenset[str]:

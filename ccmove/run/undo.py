@@ -15,7 +15,7 @@ from ccmove.claude.owners import Ledger, Owners, folder_exists, listed_in, sessi
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
-from ccmove.hints import Hint, again, to_type
+from ccmove.hints import again, to_type
 from ccmove.plan.model import LeftAlone, Plan
 from ccmove.plan.newcomers import refuse_another_project, refuse_twin
 from ccmove.plan.placing import PathMove, in_order
@@ -113,10 +113,10 @@ def refuse_users(
         holding = owners.of(back.target)
         if not portion.is_in_place and portion.move.kind != "split":
             refuse_twin(holding, old, then)
-        begun = []
-        for item in holding.sessions_of(old):
-            if session_of(item.name) not in since.brought:
-                begun.append(item)
+        sessions = holding.sessions_of(old)
+        begun = [
+            item for item in sessions if session_of(item.name) not in since.brought
+        ]
         if not begun or old in news:
             continue
         merged[old] = len(begun)
@@ -139,32 +139,23 @@ def _in_use_again(path: str, sessions: int) -> RefusedError:
 
 
 def refuse_built_on(manifest: Manifest, backups: list[Backup]) -> None:
-    """What a later run took on from NEW, or brought there too, has to go back first."""
-    for later in _runs_since(manifest, backups):
-        if _builds_on(later, manifest):
-            old, new = later.moves[0]
-            what = f"a later run builds on {manifest.id}: {later.id}"
-            verb = "unpacked" if later.is_unpack else "moved"
-            raise RefusedError(f"{what} {verb} {old} to {new}", _way_back(later))
-
-
-def _way_back(later: Manifest) -> Hint:
-    """What takes it out of the way. An undo is not undone, the move is made again."""
-    if later.kind == "undo":
-        old, new = later.moves[0]
-        return to_type("ccmove", new, old, text="move that again first")
-    return to_type("ccmove", "undo", later.id, text="undo that first")
-
-
-def _runs_since(manifest: Manifest, backups: list[Backup]) -> Iterator[Manifest]:
-    """The later runs, the last one first; a later move and its undo cancel out."""
+    """What a later run took on from NEW, or brought there too, has to go back first;
+    the last one first. A later move and its undo cancel out.
+    """
     for backup in reversed(backups):
         later = backup.manifest
         if later is None or not backup.stands or later.id <= manifest.id:
             continue
         undoes_a_later_one = (later.undoes or "") > manifest.id
-        if not undoes_a_later_one:
-            yield later
+        if undoes_a_later_one or not _builds_on(later, manifest):
+            continue
+        old, new = later.moves[0]
+        what = f"a later run builds on {manifest.id}: {later.id}"
+        verb = "unpacked" if later.is_unpack else "moved"
+        hint = to_type("ccmove", "undo", later.id, text="undo that first")
+        if later.kind == "undo":  # which is not undone: the move is made again
+            hint = to_type("ccmove", new, old, text="move that again first")
+        raise RefusedError(f"{what} {verb} {old} to {new}", hint)
 
 
 def _builds_on(later: Manifest, manifest: Manifest) -> bool:

@@ -18,7 +18,7 @@ All of it goes by `plan.placing`, as in a move: nothing is ever overwritten.
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove.claude.reading import Document, is_there, sha256_of
@@ -57,25 +57,27 @@ class Text:
     mode: int = 0o600
 
 
+@dataclass(eq=False)
 class Undoing:
     """Plans the operations that bring everything back."""
 
-    def __init__(self, state: State, past: PastRun) -> None:
-        self.state = state
-        self.past = past
-        self.layout = past.layout
-        self.manifest = past.manifest
-        self.placer = Placer(state)
+    state: State
+    past: PastRun
+    folders: list[PathMove] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    # Indexes of which something goes back, by where they are now:
+    indexes: dict[Path, IndexBack] = field(default_factory=dict)
+    # Notes that stay if OLD gets this, with its mode:
+    originals: dict[Path, tuple[str, int]] = field(default_factory=dict)
+    texts: list[Text] = field(default_factory=list)
+    # Where each thing goes, or stays:
+    ways: dict[PathMove, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.layout = self.past.layout
+        self.manifest = self.past.manifest
+        self.placer = Placer(self.state)
         self.tree = self.placer.tree
-        self.folders: list[PathMove] = []
-        self.warnings: list[str] = []
-        # Indexes of which something goes back, by where they are now:
-        self.indexes: dict[Path, IndexBack] = {}
-        # Notes that stay, of which OLD gets this, with its mode:
-        self.originals: dict[Path, tuple[str, int]] = {}
-        self.texts: list[Text] = []
-        # What goes back by renames, each thing with its place:
-        self.ways: dict[PathMove, None] = {}
 
     def plan(self) -> None:
         """All the operations, in such an order that each place is free by then."""
@@ -112,11 +114,7 @@ class Undoing:
         """Of each document that the run wrote; and settings that it did not write, in
         which something came since.
         """
-        for directory in self.past.at_new:
-            file = directory / INDEX
-            if self.state.document(file) is not None:
-                with contextlib.suppress(NotJsonError):
-                    self.indexes[file] = IndexBack(self.placer, self.past, file)
+        self._find_indexes()
         renamed_back = self.manifest.paths.reversed()
         for wrote in self.past.writes.values():
             document = self.state.document(wrote.ends)
@@ -132,19 +130,29 @@ class Undoing:
             index.take_entries_out()
         for saved in self.manifest.notes_saved:
             self._keep_changed_note(saved)
-        config = self.state.config
-        if config is not None and self.layout.real_config_file not in self.past.writes:
-            own = {own.path: own.config for own in self.manifest.own_at_new}
-            had = {path: text for path, text in own.items() if text}
-            draft = self.placer.draft(config.path)
-            with contextlib.suppress(NotJsonError):
-                back = following(self.layout, self.past.since)
-                draft.text = settings_of_since(draft.text, back, had)
+        if self.layout.real_config_file not in self.past.writes:
+            self._bring_settings_of_since()
+
+    def _find_indexes(self) -> None:
+        for directory in self.past.at_new:
+            file = directory / INDEX
+            if self.state.document(file) is not None:
+                with contextlib.suppress(NotJsonError):
+                    self.indexes[file] = IndexBack(self.placer, self.past, file)
+
+    def _bring_settings_of_since(self) -> None:
+        if self.state.config is None:
+            return
+        own = {own.path: own.config for own in self.manifest.own_at_new if own.config}
+        back = following(self.layout, self.past.since)
+        draft = self.placer.draft(self.state.config.path)
+        with contextlib.suppress(NotJsonError):
+            draft.text = settings_of_since(draft.text, back, own)
 
     def _take_out(self, wrote: Wrote, document: Document) -> None:
         """The document as it is now without the run's change.
 
-        Of an index that only a part of goes back nothing but its entries leaves.
+        An index of which only a part goes back loses nothing but its entries.
         """
         file = document.path
         index = self.indexes.get(file)
@@ -160,8 +168,8 @@ class Undoing:
         draft = self.placer.draft(file)
         draft.text = back.text
         draft.mtime_ns = back.mtime_ns
-        if wrote.form == "index" and wrote.path == wrote.ends:  # entries come to it
-            forget(self.placer, file, past.absent)
+        if wrote.form == "index" and wrote.path == wrote.ends:
+            forget(self.placer, file, past.absent)  # entries have come back to it
         if wrote.path.name == MEMORY_FILE:
             self._part_memory(wrote, draft)
 
@@ -173,8 +181,9 @@ class Undoing:
         original = copy
         portion = self.past.at_new.get(self.past.project_directory(copy))
         if portion is not None:
-            original = portion.target / copy.relative_to(portion.source)
-            original = original.with_name(name_of_both(copy.name))
+            inside = copy.relative_to(portion.source)
+            name = name_of_both(copy.name)
+            original = portion.target / inside.with_name(name)
         if self.tree.has(original):
             self.placer.retire(copy)
         else:
@@ -187,36 +196,32 @@ class Undoing:
 
         `draft` is without the run's change.
         """
-        portion = self.past.at_new.get(wrote.ends.parent.parent)
-        goes = wrote.path != wrote.ends  # the file itself was brought
+        note = wrote.ends
+        portion = self.past.at_new.get(note.parent.parent)
+        goes = wrote.path != note  # the file itself was brought
         if portion is None or goes == portion.follows:
             return  # file and lines stay together
         before = as_text(read_saved(self.past.backup, wrote, "before"))
         since = lines_lacking(draft.text, before)
         if goes and since:
-            draft.text = since
-            self.originals[wrote.ends] = before, 0o600
+            self.originals[note] = before, 0o600
             return
         draft.text = before
         if since:
             final = portion.target / MEMORY / MEMORY_FILE
-            self.texts.append(Text(since, wrote.ends, final))
+            self.texts.append(Text(since, note, final))
 
     def _keep_changed_note(self, saved: SavedNote) -> None:
-        """Of a note that changed since, and stays, OLD gets the saved one; of a
-        MEMORY.md only the lines stay that came since.
-        """
+        """Of a note that changed since, and stays, OLD gets the saved one."""
         note = saved.ends
-        portion = self.past.at_new.get(self.past.project_directory(note))
+        directory = self.past.project_directory(note)
+        portion = self.past.at_new.get(directory)
         if portion is None or portion.follows or not is_there(note):
             return
         if sha256_of(note) == saved.content.sha256:
             return
         original = as_text(read_note(self.past.backup, saved))
         self.originals[note] = original, saved.content.mode
-        if note.name == MEMORY_FILE:
-            draft = self.placer.draft(note)
-            draft.text = lines_lacking(draft.text, original)
 
     # -- sessions, notes, directories
 
@@ -228,19 +233,26 @@ class Undoing:
         directories = map(self.past.project_directory, self.past.came_from)
         for directory in dict.fromkeys([*self.past.at_new, *directories]):
             if self.tree.has(directory):
-                self.ways |= dict.fromkeys(self._ways_back(directory))
-        moves = [way for way in self.ways if way[0] != way[1]]
+                ways = self._ways_back(directory)
+                self.ways.update(dict.fromkeys(ways))
+        moves = [(path, final) for path, final in self.ways if path != final]
         for path, kept in reversed(self.manifest.retired.items()):
             if self.tree.is_directory(kept):
                 moves.append((kept, path))
-        parked = self.layout.run_dir / "parked"
-        for path, final in in_order(moves, lambda _, number: parked / str(number)):
-            if path.parent.name == "retired" and self.tree.has(final):
-                continue
-            now = self.tree.now(path)
-            if now is not None and final.parent.parent == self.layout.projects:
-                self.placer.make_directory(final.parent, now.parent)
-            self.placer.bring_again(path, final)
+        for path, final in in_order(moves, self._parking_space):
+            was_retired = path.parent.name == "retired"
+            if not was_retired or not self.tree.has(final):
+                self._bring(path, final)
+
+    def _parking_space(self, _: Path, number: int) -> Path:
+        return self.layout.run_dir / "parked" / str(number)
+
+    def _bring(self, path: Path, final: Path) -> None:
+        """A project directory that has to be made is like the one that this is in."""
+        now = self.tree.now(path)
+        if now is not None and final.parent.parent == self.layout.projects:
+            self.placer.make_directory(final.parent, now.parent)
+        self.placer.bring_again(path, final)
 
     def _ways_back(self, path: Path) -> list[PathMove]:
         """Where all that is in it goes, or stays: one rename where that does.
@@ -248,7 +260,8 @@ class Undoing:
         A directory goes to where it came from unless something in it stays. What goes
         elsewhere leaves it first.
         """
-        if not self.tree.is_directory(path) or self.past.goes_with_session(path):
+        is_directory = self.tree.is_directory(path)
+        if not is_directory or self.past.goes_with_session(path):
             return [(path, self._way_back(path))]
         ways: list[PathMove] = []
         for name in self.tree.names(path):
@@ -258,21 +271,30 @@ class Undoing:
             return ways
         leaving = []
         for below, final in ways:
-            if final != start / below.relative_to(path):
+            inside = below.relative_to(path)
+            if final != start / inside:
                 leaving.append((below, final))
         return [*leaving, (path, start)]
 
     def _way_back(self, path: Path) -> Path:
-        """Where it goes, but for what is told of it already."""
+        """Where a file goes, or all of a session.
+
+        A note of which OLD gets the original stays; of a MEMORY.md only the lines that
+        came since.
+        """
         final = self.past.way_back(path)
         index = self.indexes.get(path)
         if index is not None:
-            return ends_of(path, self.past.came_from) if index.goes else path
-        if path in self.originals and final != path:
-            original, mode = self.originals[path]
-            self.texts.append(Text(original, path, final, mode))
-            return path
-        return final
+            return index.start if index.goes else path
+        if path not in self.originals or final == path:
+            return final
+        original, mode = self.originals[path]
+        text = Text(original, path, final, mode)
+        self.texts.append(text)
+        if path.name == MEMORY_FILE:
+            draft = self.placer.draft(path)
+            draft.text = lines_lacking(draft.text, original)
+        return path
 
     def _bring_out(self) -> None:
         """Files that were retired go back to their place, if that is free by now. An
@@ -293,7 +315,9 @@ class Undoing:
             if not isinstance(operation, Mkdir):
                 continue
             path = operation.path
-            if self.tree.is_directory(path) and not [*self.tree.files_below(path)]:
+            if not self.tree.is_directory(path):
+                continue
+            if next(self.tree.files_below(path), None) is None:
                 self.placer.retire(path)
 
     # -- project folders
