@@ -140,39 +140,40 @@ def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
     path that was begun since at or below a NEW.
     """
     state = owners.state
-    there = set(state.directory_names)
     moves_to: dict[str, list[ProjectMove]] = defaultdict(list)
     for move in since.manifest.projects:
         moves_to[move.target].append(move)
     news = topmost(new for _, new in since.manifest.moves)
     starts = tuple(encode(new)[:200] for new in news)
-    below = {name for name in there if name.startswith(starts)}
-    others = sorted(below - moves_to.keys())
-    for directory in state.readable(others):
-        moves_to[directory.name] = []
-    pairs = [(new, old) for old, new in since.manifest.moves]
-    back = PathMap(tuple(pairs))
-    for name, moves in moves_to.items():
-        if name not in there:
-            continue
+    begun = []
+    for name in state.directory_names:
+        if name.startswith(starts) and name not in moves_to:
+            begun.append(name)
+    names = moves_to.keys() & set(state.directory_names)
+    names.update(directory.name for directory in state.readable(begun))
+    back = [(new, old) for old, new in since.manifest.moves]
+    all_back = PathMap(tuple(back))
+    for name in sorted(names):
         holding = owners.of(name)
-        begun = _begun_since(holding, moves, since, back)
-        yield from _portions(holding, [*moves, *begun], since)
+        moves = moves_to[name]
+        moves += _begun_since(holding, moves, since, all_back)
+        yield from _portions(holding, moves, since)
 
 
 def _begun_since(
-    holding: Holding, moves: list[ProjectMove], since: Since, back: PathMap
-) -> Iterator[ProjectMove]:
+    holding: Holding, moves: list[ProjectMove], since: Since, all_back: PathMap
+) -> list[ProjectMove]:
     """Of each other path in a directory that is at or below a NEW, as if a run had
     brought it.
     """
     others = holding.claims.keys() - since.own_paths
     others.difference_update(move.new_path for move in moves)
+    begun = []
     for new in sorted(others):
-        old = since.following.map(new) or back.map(new)
+        old = since.following.map(new) or all_back.map(new)
         if old is None:
             continue
-        yield ProjectMove(
+        move = ProjectMove(
             old,
             new,
             source=encode(old),
@@ -180,6 +181,8 @@ def _begun_since(
             kind="rename",
             entries=(),
         )
+        begun.append(move)
+    return begun
 
 
 def _portions(
@@ -190,8 +193,10 @@ def _portions(
     What is no session's follows where all who have a claim on the directory go to one
     other: else nothing shows whose it is.
     """
-    directory = holding.directory
-    taking = {move.new_path: move for move in moves if since.takes_back(move.pair)}
+    taking: dict[str, ProjectMove] = {}
+    for move in moves:
+        if since.takes_back(move.pair):
+            taking[move.new_path] = move
     targets = {move.source for move in taking.values()}
     all_go = len(targets) == 1 and holding.claims.keys() <= taking.keys()
     rows = list(_moves_back(holding, taking, since))
@@ -203,8 +208,13 @@ def _portions(
                 going.append(item)
             elif back is None and holding.owner(item) in (None, move.new_path):
                 staying.append(item)
-        follows = all_go and move.source in targets
-        yield PortionBack(move, directory, tuple(going), tuple(staying), follows)
+        yield PortionBack(
+            move,
+            holding.directory,
+            items=tuple(going),
+            staying=tuple(staying),
+            follows=all_go and move.source in targets,
+        )
 
 
 def _moves_back(
@@ -217,10 +227,12 @@ def _moves_back(
     """
     for item in holding.directory.items:
         session = session_of(item.name)
-        if not is_of_session(item.name) or session in since.own_sessions:
+        if not is_of_session(item.name):
+            continue
+        if session in since.own_sessions:
             continue
         move = since.brought.get(session)
         if move is None or move.target != holding.directory.name:
-            owner = holding.owner(item)
-            move = taking.get(owner) if owner is not None else None
+            owner = holding.owner(item) or ""
+            move = taking.get(owner)
         yield item, move

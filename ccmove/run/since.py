@@ -45,15 +45,16 @@ class Since:
         NEW had it, too.
         """
         retired = {(path.parent.name, path.name) for path in self.manifest.retired}
+        gone = self.elsewhere | self.followed
         sessions: dict[str, ProjectMove] = {}
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
+                if session in gone:
+                    continue
                 transcript = f"{session}.jsonl"
                 if (move.source, transcript) not in retired:
                     sessions[session] = move
-        for session in self.elsewhere | self.followed:
-            sessions.pop(session, None)
         return sessions
 
     @cached_property
@@ -84,15 +85,17 @@ class Since:
         A twin whose folder is gone has no say: it came along, it was not asked for.
         """
         asked = self.manifest.asked
-        projects = [move.pair for move in self.manifest.projects]
-        pairs = [pair for pair in projects if asked.covers(pair[0])]
-        pairs = list(dict.fromkeys([*asked.moves, *pairs]))
+        pairs = dict.fromkeys(asked.moves)
+        for move in self.manifest.projects:
+            if asked.covers(move.path):
+                pairs[move.pair] = None
         coming = Counter(new for _, new in pairs)
         back: list[Move] = []
         staying = set(self.own_paths)
         for old, new in pairs:
+            is_alone = coming[new] == 1
             is_free = old in coming or folder_exists(old) is False
-            if coming[new] == 1 and self._follows(new, is_free=is_free):
+            if is_alone and self._follows(new, is_free=is_free):
                 back.append((new, old))
             else:
                 staying.add(new)

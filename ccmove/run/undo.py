@@ -48,13 +48,11 @@ def plan_undo(
     _ = state.config_paths  # refuses a config file that can't be read
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, manifest.paths, listed)
-    # Twice, since who is absent is known when what was begun below NEW is.
-    first_look = portions_back(owners, Since(manifest))
-    names = [portion.source.name for portion in first_look if portion.goes]
-    absent = absent_sessions(state, manifest, names)
-    since = Since(manifest, frozenset(absent.elsewhere), absent.followed)
-    portions = list(portions_back(owners, since))
+    portions = list(portions_back(owners, Since(manifest)))
     going = [portion for portion in portions if portion.goes]
+    directories = [portion.source.name for portion in going]
+    absent = absent_sessions(state, manifest, directories)
+    since = Since(manifest, frozenset(absent.elsewhere), absent.followed)
     merged = refuse_users(owners, since, going, merge=merge)
     past = PastRun(layout, since, tuple(going), absent.sessions)
     undoing = Undoing(state, past)
@@ -69,14 +67,12 @@ def plan_undo(
         raise RefusedError(what, hint, details=undoing.warnings)
     stays = stays_at_new(portions)
     to_rename = folders_to_rename(layout, since)
-    moved = undoing.tree.moved()
-    seen = undoing.placer.seen
     return Plan(
         kind="undo",
         moves=manifest.paths.reversed().moves,
         operations=operations,
-        moved=tuple(moved.items()),
-        seen=tuple(seen.items()),
+        moved=tuple(undoing.tree.moved().items()),
+        seen=tuple(undoing.placer.seen.items()),
         projects=tuple(undoing.projects()),
         merged=tuple(merged.items()),
         folders=tuple(undoing.folders),
@@ -147,7 +143,9 @@ def refuse_built_on(manifest: Manifest, backups: list[Backup]) -> None:
         if later is None or not backup.stands or later.id <= manifest.id:
             continue
         undoes_a_later_one = (later.undoes or "") > manifest.id
-        if undoes_a_later_one or not _builds_on(later, manifest):
+        if undoes_a_later_one:
+            continue
+        if not _builds_on(later, manifest):
             continue
         old, new = later.moves[0]
         what = f"a later run builds on {manifest.id}: {later.id}"
@@ -211,7 +209,8 @@ def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
         above = target.parent
         if above not in made and not above.is_dir():
             what = f"this folder is gone; {target} was in it"
-            yield _to_type(above, what, "mkdir", "-p", above)
+            command = ("mkdir", "-p", str(above))
+            yield LeftAlone(str(above), what, command)
         made.update(target.parents)
         made.add(target)
         what = "the folder still has its new name; to rename it too"
@@ -219,11 +218,8 @@ def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
             what = "the folder is here only to make room; to give it its old name"
         elif target != places[folder]:
             what = "the folder still has its new name; to make room first"
-        yield _to_type(folder, what, "mv", folder, target)
-
-
-def _to_type(folder: Path, what: str, *words: str | Path) -> LeftAlone:
-    return LeftAlone(str(folder), what, tuple(map(str, words)))
+        command = ("mv", str(folder), str(target))
+        yield LeftAlone(str(folder), what, command)
 
 
 def _with_room(moves: list[PathMove]) -> list[PathMove]:

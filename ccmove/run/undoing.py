@@ -86,7 +86,6 @@ class Undoing:
             self.placer.came_from[portion.source] = name
         self._take_changes_out()
         self._bring_back()
-        self._bring_out()
         for text in self.texts:
             self.placer.make_parents(text.final)
             self.placer.add(text.text, text.source, text.final, text.mode)
@@ -143,11 +142,14 @@ class Undoing:
     def _bring_settings_of_since(self) -> None:
         if self.state.config is None:
             return
-        own = {own.path: own.config for own in self.manifest.own_at_new if own.config}
+        had: dict[str, str] = {}
+        for own in self.manifest.own_at_new:
+            if own.config:
+                had[own.path] = own.config
         back = following(self.layout, self.past.since)
         draft = self.placer.draft(self.state.config.path)
         with contextlib.suppress(NotJsonError):
-            draft.text = settings_of_since(draft.text, back, own)
+            draft.text = settings_of_since(draft.text, back, had)
 
     def _take_out(self, wrote: Wrote, document: Document) -> None:
         """The document as it is now without the run's change.
@@ -160,7 +162,7 @@ class Undoing:
             if index is None and wrote.left(document.data):
                 self._take_out_copy(file)
             return
-        if index is not None and not index.is_taken_back:
+        if index is not None and not index.goes and index.start != file:
             return
         past = self.past
         back = document_back(self.layout, past.backup, past.since, wrote, document.data)
@@ -179,7 +181,8 @@ class Undoing:
         It may have got a name beside another.
         """
         original = copy
-        portion = self.past.at_new.get(self.past.project_directory(copy))
+        directory = self.past.project_directory(copy)
+        portion = self.past.at_new.get(directory)
         if portion is not None:
             inside = copy.relative_to(portion.source)
             name = name_of_both(copy.name)
@@ -202,10 +205,10 @@ class Undoing:
         if portion is None or goes == portion.follows:
             return  # file and lines stay together
         before = as_text(read_saved(self.past.backup, wrote, "before"))
-        since = lines_lacking(draft.text, before)
-        if goes and since:
+        if goes:
             self.originals[note] = before, 0o600
             return
+        since = lines_lacking(draft.text, before)
         draft.text = before
         if since:
             final = portion.target / MEMORY / MEMORY_FILE
@@ -216,7 +219,9 @@ class Undoing:
         note = saved.ends
         directory = self.past.project_directory(note)
         portion = self.past.at_new.get(directory)
-        if portion is None or portion.follows or not is_there(note):
+        if portion is None or portion.follows:
+            return
+        if not is_there(note):
             return
         if sha256_of(note) == saved.content.sha256:
             return
@@ -226,33 +231,33 @@ class Undoing:
     # -- sessions, notes, directories
 
     def _bring_back(self) -> None:
-        """What goes back, in such an order that each place is free by then.
+        """What goes back, and what was retired, if its place is free by then.
 
-        A directory that was emptied comes out of the backup ahead of what goes into it.
+        A directory that was emptied comes ahead of what goes into it. An index joins
+        the one that is there, without sessions that left or were deleted.
         """
-        directories = map(self.past.project_directory, self.past.came_from)
-        for directory in dict.fromkeys([*self.past.at_new, *directories]):
-            if self.tree.has(directory):
-                ways = self._ways_back(directory)
-                self.ways.update(dict.fromkeys(ways))
+        directories = dict.fromkeys(self.past.at_new)
+        for path in self.past.came_from:
+            directories[self.past.project_directory(path)] = None
+        for directory in filter(self.tree.has, directories):
+            ways = self._ways_back(directory)
+            self.ways.update(dict.fromkeys(ways))
         moves = [(path, final) for path, final in self.ways if path != final]
         for path, kept in reversed(self.manifest.retired.items()):
-            if self.tree.is_directory(kept):
-                moves.append((kept, path))
+            if not self.tree.has(kept):
+                continue
+            moves.append((kept, path))
+            if path.name == INDEX:
+                forget(self.placer, kept, self.past.absent)
         for path, final in in_order(moves, self._parking_space):
             was_retired = path.parent.name == "retired"
-            if not was_retired or not self.tree.has(final):
-                self._bring(path, final)
+            is_in_the_way = self.tree.has(final) and final.name != INDEX
+            if was_retired and is_in_the_way:
+                continue
+            self.placer.bring_again(path, final)
 
     def _parking_space(self, _: Path, number: int) -> Path:
         return self.layout.run_dir / "parked" / str(number)
-
-    def _bring(self, path: Path, final: Path) -> None:
-        """A project directory that has to be made is like the one that this is in."""
-        now = self.tree.now(path)
-        if now is not None and final.parent.parent == self.layout.projects:
-            self.placer.make_directory(final.parent, now.parent)
-        self.placer.bring_again(path, final)
 
     def _ways_back(self, path: Path) -> list[PathMove]:
         """Where all that is in it goes, or stays: one rename where that does.
@@ -267,11 +272,13 @@ class Undoing:
         for name in self.tree.names(path):
             ways += self._ways_back(path / name)
         start = ends_of(path, self.past.came_from)
-        if start == path or any(below == final for below, final in ways):
+        if start == path:
             return ways
         leaving = []
         for below, final in ways:
             inside = below.relative_to(path)
+            if final == below:
+                return ways
             if final != start / inside:
                 leaving.append((below, final))
         return [*leaving, (path, start)]
@@ -289,25 +296,15 @@ class Undoing:
         if path not in self.originals or final == path:
             return final
         original, mode = self.originals[path]
-        text = Text(original, path, final, mode)
-        self.texts.append(text)
         if path.name == MEMORY_FILE:
             draft = self.placer.draft(path)
-            draft.text = lines_lacking(draft.text, original)
+            since = lines_lacking(draft.text, original)
+            draft.text = since or original
+            if not since:
+                return final
+        text = Text(original, path, final, mode)
+        self.texts.append(text)
         return path
-
-    def _bring_out(self) -> None:
-        """Files that were retired go back to their place, if that is free by now. An
-        index joins the one that is there, without sessions that left or were deleted.
-        """
-        for path, kept in reversed(self.manifest.retired.items()):
-            if not self.tree.has(kept) or self.tree.is_directory(kept):
-                continue
-            if path.name == INDEX:
-                forget(self.placer, kept, self.past.absent)
-            elif self.tree.has(path):
-                continue
-            self.placer.bring_again(kept, path)
 
     def _remove_what_was_made(self) -> None:
         """Directories that the run made go if there is no file in them again."""
