@@ -6,12 +6,13 @@ the client has made; OLD's own may be retired, there, or gone.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.reading import names_in
 from ccmove.claude.state import INDEX
-from ccmove.plan.placing import Placer
+from ccmove.plan.placing import Draft, Placer
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -20,27 +21,48 @@ from ccmove.run.past_run import PastRun
 from ccmove.run.returning import PortionBack
 
 
+@dataclass(eq=False)
 class IndexBack:
     """What becomes of one index in a directory of which something goes back."""
 
-    def __init__(self, placer: Placer, past: PastRun, file: Path) -> None:
+    placer: Placer
+    past: PastRun
+    file: Path
+
+    def __post_init__(self) -> None:
         """Tell which entries go, and with what; NotJsonError when it is no index."""
-        self.placer = placer
-        self.past = past
-        self.file = file
-        was_made = past.made(file)
-        self.start = ends_of(file, past.came_from)
-        if was_made:
-            self.start = past.at_new[file.parent].target / INDEX
-        self.home = past.at_old.get(self.start.parent)
+        self.home = self._find_home()
+        # Entries that leave the file, by what they go with:
         self.leaving: dict[PortionBack, index.Entries] = defaultdict(list)
-        all_go = self._find_leaving()
-        self.is_emptied = was_made and all_go
-        # The very file that OLD had goes, with the entries of that:
-        self.goes = self.start != file and not was_made and all_go
+        self.all_go = self._find_leaving()
         for portion in [*self.leaving]:
-            if self.goes and portion.target == self.start.parent:
+            if portion.target == self.final.parent:
                 del self.leaving[portion]
+
+    @property
+    def was_made(self) -> bool:
+        return self.past.made(self.file)
+
+    def _find_home(self) -> PortionBack | None:
+        """What goes with nothing else goes with this; None for an index that NEW had,
+        or has got since.
+        """
+        if self.was_made:
+            return self.past.at_new[self.file.parent]
+        start = ends_of(self.file, self.past.came_from)
+        return None if start == self.file else self.past.at_old.get(start.parent)
+
+    @property
+    def final(self) -> Path:
+        """The very file that OLD had goes back there, if nothing of it stays."""
+        if self.home is None or self.was_made or not self.all_go:
+            return self.file
+        return self.home.target / INDEX
+
+    @property
+    def is_taken_apart(self) -> bool:
+        """Whether it loses nothing but its entries: it neither goes nor was NEW's."""
+        return self.home is not None and self.final == self.file
 
     def _find_leaving(self) -> bool:
         """Sort the entries by what they go with; whether none of them stays.
@@ -68,47 +90,54 @@ class IndexBack:
         A file that the run made goes with the last entry.
         """
         draft = self.placer.draft(self.file)
-        sessions: set[str] = set()
         for entries in self.leaving.values():
-            sessions.update(dict(entries))
-        with contextlib.suppress(NotJsonError):
-            draft.text = index.without(draft.text, sessions)
-            if self.goes and self.home is not None:
-                paths = self._paths_of_old(self.home)
-                if self.file in self.past.writes:
-                    paths = PathMap(())  # which it has, but for a directory's name
-                draft.text = _rewritten(draft.text, self.home, paths)
-        if self.is_emptied:
+            _forget(draft, dict(entries))
+        if self.home is None:
+            return
+        if self.was_made and self.all_go:
             self.placer.retire(self.file)
+        elif not self.is_taken_apart:
+            draft.text = self._as_at_old(draft.text, self.home)
+
+    def _as_at_old(self, text: str, portion: PortionBack) -> str:
+        """What the run wrote has OLD's paths by now, but for names of directories."""
+        if self.file in self.past.writes:
+            return _rewritten(text, portion, PathMap(()))
+        return self._with_paths_of_old(text, portion)
 
     def bring_entries(self) -> None:
         """Add them to the index that will be at OLD, or to one that is made there."""
+        placer = self.placer
         for portion, entries in self.leaving.items():
-            made = index.made(entries, portion.move.path)
-            paths = self._paths_of_old(portion)
-            made = _rewritten(made, portion, paths)
+            path = portion.move.new_path
+            made = index.made(entries, path)
+            made = self._with_paths_of_old(made, portion)
             final = portion.target / INDEX
-            self._forget_former(final, made)
-            self.placer.make_parents(final)
-            self.placer.add(made, self.file, final, 0o600)
+            there = placer.draft_at(final)
+            if there is not None:
+                _forget_former(there, made)
+            placer.make_parents(final)
+            placer.add(made, self.file, final, 0o600)
 
-    def _forget_former(self, final: Path, made: str) -> None:
-        """Of two entries of one session the one that comes is the later one."""
-        there = self.placer.draft_at(final)
-        if there is None:
-            return
-        coming = dict(index.entries(made))
-        former = []
-        with contextlib.suppress(NotJsonError):
-            for session, text in index.entries(there.text):
-                if coming.get(session, text) != text:
-                    former.append(session)
-            there.text = index.without(there.text, former)
-
-    def _paths_of_old(self, portion: PortionBack) -> PathMap:
+    def _with_paths_of_old(self, text: str, portion: PortionBack) -> str:
         pair = portion.move.new_path, portion.move.path
         following = self.past.since.following
-        return PathMap((pair, *following.moves), following.kept)
+        paths = PathMap((pair, *following.moves), following.kept)
+        return _rewritten(text, portion, paths)
+
+
+def _forget_former(there: Draft, made: str) -> None:
+    """Of two entries of one session the one that comes is the later one."""
+    coming = dict(index.entries(made))
+    with contextlib.suppress(NotJsonError):
+        entries = index.entries(there.text)
+        former = [key for key, text in entries if coming.get(key, text) != text]
+        _forget(there, former)
+
+
+def _forget(draft: Draft, sessions: Collection[str]) -> None:
+    with contextlib.suppress(NotJsonError):
+        draft.text = index.without(draft.text, sessions)
 
 
 def _rewritten(text: str, portion: PortionBack, paths: PathMap) -> str:
@@ -116,12 +145,10 @@ def _rewritten(text: str, portion: PortionBack, paths: PathMap) -> str:
     return index.rewritten(text, paths.map, NameMap(names, paths))
 
 
-def forget(placer: Placer, file: Path, sessions: Iterable[str]) -> None:
+def forget_absent(placer: Placer, file: Path, sessions: Iterable[str]) -> None:
     """These have no entry any more in an index, but for those that are in its
     directory.
     """
-    draft = placer.draft(file)
     there = names_in(file.parent)
     gone = [session for session in sessions if f"{session}.jsonl" not in there]
-    with contextlib.suppress(NotJsonError):
-        draft.text = index.without(draft.text, gone)
+    _forget(placer.draft(file), gone)

@@ -4,7 +4,6 @@
 directory at NEW.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from ccmove.claude.reading import is_there, names_in
 from ccmove.claude.state import Item, ProjectDirectory, State, is_of_session
 from ccmove.plan.model import ProjectMove
 from ccmove.plan.portions import project_move
-from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.manifest import Manifest
 from ccmove.run.since import Since, topmost
 from ccmove.text import plural
@@ -140,40 +138,37 @@ def portions_back(owners: Owners, since: Since) -> Iterator[PortionBack]:
     path that was begun since at or below a NEW.
     """
     state = owners.state
-    moves_to: dict[str, list[ProjectMove]] = defaultdict(list)
-    for move in since.manifest.projects:
-        moves_to[move.target].append(move)
+    there = set(state.directory_names)
+    begun = _may_be_below_new(there, since)
+    begun -= since.moves_to.keys()
+    readable = state.readable(sorted(begun))
+    names = [directory.name for directory in readable]
+    for name in [*since.moves_to, *names]:
+        if name not in there:
+            continue
+        holding = owners.of(name)
+        yield from _portions(holding, since)
+
+
+def _may_be_below_new(names: Iterable[str], since: Since) -> set[str]:
     news = topmost(new for _, new in since.manifest.moves)
     starts = tuple(encode(new)[:200] for new in news)
-    begun = []
-    for name in state.directory_names:
-        if name.startswith(starts) and name not in moves_to:
-            begun.append(name)
-    names = moves_to.keys() & set(state.directory_names)
-    names.update(directory.name for directory in state.readable(begun))
-    back = [(new, old) for old, new in since.manifest.moves]
-    all_back = PathMap(tuple(back))
-    for name in sorted(names):
-        holding = owners.of(name)
-        moves = moves_to[name]
-        moves += _begun_since(holding, moves, since, all_back)
-        yield from _portions(holding, moves, since)
+    return {name for name in names if name.startswith(starts)}
 
 
-def _begun_since(
-    holding: Holding, moves: list[ProjectMove], since: Since, all_back: PathMap
-) -> list[ProjectMove]:
-    """Of each other path in a directory that is at or below a NEW, as if a run had
-    brought it.
+def _moves_to(holding: Holding, since: Since) -> Iterator[ProjectMove]:
+    """The moves that came to a directory; of each other path in it that is at or below
+    a NEW one as if the run had brought it.
     """
     others = holding.claims.keys() - since.own_paths
-    others.difference_update(move.new_path for move in moves)
-    begun = []
+    for move in since.moves_to.get(holding.directory.name, ()):
+        yield move
+        others.discard(move.new_path)
     for new in sorted(others):
-        old = since.following.map(new) or all_back.map(new)
+        old = since.following.map(new) or since.all_back.map(new)
         if old is None:
             continue
-        move = ProjectMove(
+        yield ProjectMove(
             old,
             new,
             source=encode(old),
@@ -181,18 +176,15 @@ def _begun_since(
             kind="rename",
             entries=(),
         )
-        begun.append(move)
-    return begun
 
 
-def _portions(
-    holding: Holding, moves: list[ProjectMove], since: Since
-) -> Iterator[PortionBack]:
+def _portions(holding: Holding, since: Since) -> Iterator[PortionBack]:
     """What of one directory goes back by each of the moves that came to it.
 
     What is no session's follows where all who have a claim on the directory go to one
     other: else nothing shows whose it is.
     """
+    moves = list(_moves_to(holding, since))
     taking: dict[str, ProjectMove] = {}
     for move in moves:
         if since.takes_back(move.pair):

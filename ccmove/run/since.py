@@ -12,7 +12,7 @@ In a list of moves an OLD that is another's NEW counts as not existing, and what
 NEW in the same run is not its own.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +58,14 @@ class Since:
         return sessions
 
     @cached_property
+    def moves_to(self) -> dict[str, list[ProjectMove]]:
+        """By the name of each directory that the run filled, what came to it."""
+        moves_to: dict[str, list[ProjectMove]] = defaultdict(list)
+        for move in self.manifest.projects:
+            moves_to[move.target].append(move)
+        return moves_to
+
+    @cached_property
     def had(self) -> frozenset[str]:
         """Sessions that were at or below a NEW before the run, and did not leave."""
         sessions: set[str] = set()
@@ -96,7 +104,8 @@ class Since:
             is_alone = coming[new] == 1
             is_free = old in coming or folder_exists(old) is False
             if is_alone and self._follows(new, is_free=is_free):
-                back.append((new, old))
+                way_back = new, old
+                back.append(way_back)
             else:
                 staying.add(new)
         kept = self.manifest.paths.reversed().kept
@@ -119,6 +128,12 @@ class Since:
     @cached_property
     def _paths_with_sessions(self) -> frozenset[str]:
         return frozenset(own.path for own in self.manifest.own_at_new if own.sessions)
+
+    @cached_property
+    def all_back(self) -> PathMap:
+        """NEW -> OLD of the moves, whatever follows."""
+        pairs = [(new, old) for old, new in self.manifest.moves]
+        return PathMap(tuple(pairs))
 
     @cached_property
     def renamed(self) -> PathMap:

@@ -39,7 +39,7 @@ from ccmove.plan.tree import ends_of
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.lines import lines_lacking
 from ccmove.rewrite.threeway import settings_of_since
-from ccmove.run.index_back import IndexBack, forget
+from ccmove.run.index_back import IndexBack, forget_absent
 from ccmove.run.manifest import SavedNote, Wrote
 from ccmove.run.past_run import PastRun
 from ccmove.run.recognise import is_noted
@@ -147,7 +147,8 @@ class Undoing:
             if own.config:
                 had[own.path] = own.config
         back = following(self.layout, self.past.since)
-        draft = self.placer.draft(self.state.config.path)
+        file = self.state.config.path
+        draft = self.placer.draft(file)
         with contextlib.suppress(NotJsonError):
             draft.text = settings_of_since(draft.text, back, had)
 
@@ -158,11 +159,11 @@ class Undoing:
         """
         file = document.path
         index = self.indexes.get(file)
-        if wrote.before is None:
-            if index is None and wrote.left(document.data):
-                self._take_out_copy(file)
+        if index is not None and index.is_taken_apart:
             return
-        if index is not None and not index.goes and index.start != file:
+        if wrote.before is None:
+            if wrote.left(document.data):
+                self._take_out_copy(file)
             return
         past = self.past
         back = document_back(self.layout, past.backup, past.since, wrote, document.data)
@@ -171,7 +172,9 @@ class Undoing:
         draft.text = back.text
         draft.mtime_ns = back.mtime_ns
         if wrote.form == "index" and wrote.path == wrote.ends:
-            forget(self.placer, file, past.absent)  # entries have come back to it
+            forget_absent(
+                self.placer, file, past.absent
+            )  # entries have come back to it
         if wrote.path.name == MEMORY_FILE:
             self._part_memory(wrote, draft)
 
@@ -231,33 +234,37 @@ class Undoing:
     # -- sessions, notes, directories
 
     def _bring_back(self) -> None:
-        """What goes back, and what was retired, if its place is free by then.
-
-        A directory that was emptied comes ahead of what goes into it. An index joins
-        the one that is there, without sessions that left or were deleted.
+        """What goes back, and what was retired: an emptied directory comes ahead of
+        what goes into it.
         """
-        directories = dict.fromkeys(self.past.at_new)
-        for path in self.past.came_from:
-            directories[self.past.project_directory(path)] = None
-        for directory in filter(self.tree.has, directories):
-            ways = self._ways_back(directory)
-            self.ways.update(dict.fromkeys(ways))
-        moves = [(path, final) for path, final in self.ways if path != final]
-        for path, kept in reversed(self.manifest.retired.items()):
-            if not self.tree.has(kept):
-                continue
-            moves.append((kept, path))
-            if path.name == INDEX:
-                forget(self.placer, kept, self.past.absent)
+        self.ways = dict.fromkeys(self._all_ways())
+        moves = [way for way in self.ways if way[0] != way[1]]
+        moves += self._places_of_retired()
         for path, final in in_order(moves, self._parking_space):
-            was_retired = path.parent.name == "retired"
-            is_in_the_way = self.tree.has(final) and final.name != INDEX
-            if was_retired and is_in_the_way:
-                continue
-            self.placer.bring_again(path, final)
+            if not self._is_outlived(path, final):
+                self.placer.bring_again(path, final)
+
+    def _is_outlived(self, path: Path, final: Path) -> bool:
+        """Whether what was retired has no place any more; an index joins another."""
+        if path.parent.name != "retired" or final.name == INDEX:
+            return False
+        return self.tree.has(final)
+
+    def _places_of_retired(self) -> Iterator[PathMove]:
+        for path, kept in reversed(self.manifest.retired.items()):
+            if self.tree.has(kept):
+                yield kept, path
+                if path.name == INDEX:  # of which the sessions may have left
+                    forget_absent(self.placer, kept, self.past.absent)
 
     def _parking_space(self, _: Path, number: int) -> Path:
         return self.layout.run_dir / "parked" / str(number)
+
+    def _all_ways(self) -> Iterator[PathMove]:
+        directories = map(self.past.project_directory, self.past.came_from)
+        for directory in dict.fromkeys([*self.past.at_new, *directories]):
+            if self.tree.has(directory):
+                yield from self._ways_back(directory)
 
     def _ways_back(self, path: Path) -> list[PathMove]:
         """Where all that is in it goes, or stays: one rename where that does.
@@ -292,7 +299,7 @@ class Undoing:
         final = self.past.way_back(path)
         index = self.indexes.get(path)
         if index is not None:
-            return index.start if index.goes else path
+            return index.final
         if path not in self.originals or final == path:
             return final
         original, mode = self.originals[path]

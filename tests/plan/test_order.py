@@ -16,6 +16,8 @@ ORDERS = {
     "in a swap one is parked": ("a>b b>a", "a>~1 b>a ~1>b"),
     "in a circle, too": ("a>b b>c c>a", "a>~1 c>a b>c ~1>b"),
     "two swaps": ("a>b b>a c>d d>c", "a>~1 b>a ~1>b c>~2 d>c ~2>d"),
+    "one comes to a swap": ("x>a a>b b>a", "x>~1 a>~2 ~1>a b>a ~2>b"),
+    "what is inside the target leaves first": ("a>b b/x>c", "b/x>c a>b"),
     "what is inside leaves first": ("a>b a/x>y", "a/x>y a>b"),
     "what comes inside waits for the folder": ("x>b/y a>b", "a>b x>b/y"),
 }

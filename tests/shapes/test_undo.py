@@ -110,6 +110,16 @@ SHAPES = {
         without_notes=("nn",),
         since={"nn": "nn"},
     ),
+    "two into one, in a chain": Shape(
+        moves=(("yy", "aa"), ("aa", "bb"), ("zz", "bb"), ("bb", "cc")),
+        had=("yy", "aa", "zz", "bb"),
+        since={"aa": "yy", "bb": "bb", "cc": "bb"},
+    ),
+    "one comes to a swap": Shape(
+        moves=(("xx", "aa"), ("aa", "bb"), ("bb", "aa")),
+        had=("xx", "aa", "bb"),
+        since={"aa": "aa", "bb": "aa"},
+    ),
     "a split": Shape(
         moves=(("my_app", "shop"),),
         had=("my-app", "my_app"),
