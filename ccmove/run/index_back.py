@@ -17,8 +17,7 @@ from ccmove.plan.tree import ends_of
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.run.past_run import PastRun
-from ccmove.run.returning import PortionBack
+from ccmove.run.returning import PastRun, PortionBack
 
 
 @dataclass(eq=False)

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.state import is_of_session
-from ccmove.plan.model import ProjectMove
+from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite.pathmap import Move, PathMap, at_or_below, tail_below
 from ccmove.run.manifest import Manifest
 
@@ -66,10 +66,15 @@ class Since:
         return moves_to
 
     @cached_property
+    def own(self) -> dict[str, Own]:
+        """What was at or below a NEW before the run, and did not leave, by its path."""
+        return {own.path: own for own in self.manifest.own_at_new}
+
+    @cached_property
     def had(self) -> frozenset[str]:
-        """Sessions that were at or below a NEW before the run, and did not leave."""
+        """Sessions that NEW had before the run."""
         sessions: set[str] = set()
-        for own in self.manifest.own_at_new:
+        for own in self.own.values():
             sessions.update(own.sessions)
         return frozenset(sessions)
 
@@ -81,10 +86,6 @@ class Since:
     def stays(self, session: str | None) -> bool:
         """Whether a session stays where it is: NEW's own, or one of `elsewhere`."""
         return session in self.elsewhere or session in self.own_sessions
-
-    @cached_property
-    def own_paths(self) -> frozenset[str]:
-        return frozenset(own.path for own in self.manifest.own_at_new)
 
     @cached_property
     def following(self) -> PathMap:
@@ -99,7 +100,7 @@ class Since:
                 pairs[move.pair] = None
         coming = Counter(new for _, new in pairs)
         back: list[Move] = []
-        staying = set(self.own_paths)
+        staying = set(self.own)
         for old, new in pairs:
             is_alone = coming[new] == 1
             is_free = old in coming or folder_exists(old) is False
@@ -123,11 +124,9 @@ class Since:
         for _, folder in self.manifest.folders:
             if tail_below(new, str(folder)) is not None:
                 return True  # the folder itself goes back, too
-        return is_free and new not in self._paths_with_sessions
-
-    @cached_property
-    def _paths_with_sessions(self) -> frozenset[str]:
-        return frozenset(own.path for own in self.manifest.own_at_new if own.sessions)
+        own = self.own.get(new)
+        has_sessions = own is not None and bool(own.sessions)
+        return is_free and not has_sessions
 
     @cached_property
     def all_back(self) -> PathMap:

@@ -23,8 +23,8 @@ from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import Move, are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
-from ccmove.run.past_run import PastRun
 from ccmove.run.returning import (
+    PastRun,
     PortionBack,
     absent_sessions,
     portions_back,

@@ -1,9 +1,8 @@
 """The operations of an undo: what goes back becomes renames and new content.
 
 After a merge, say, these are in NEW's directory: sessions that the run brought, those
-that NEW had, and some that came since. `run.returning` has told them apart, so that
-there is a portion for each project that came here; `run.past_run` knows where each
-thing goes.
+that NEW had, and some that came since. `run.returning` has told them apart: there is a
+portion for each project that came here, and a way back for each thing.
 
 1. Every document that the run wrote loses its change: config file, plugins, MEMORY.md,
    indexes.
@@ -41,8 +40,8 @@ from ccmove.rewrite.lines import lines_lacking
 from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.index_back import IndexBack, forget_absent
 from ccmove.run.manifest import SavedNote, Wrote
-from ccmove.run.past_run import PastRun
 from ccmove.run.recognise import is_noted
+from ccmove.run.returning import PastRun
 from ccmove.run.saved import document_back, following, read_note, read_saved
 from ccmove.text import as_text
 
