@@ -8,6 +8,7 @@ rolling back follow.
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
@@ -88,21 +89,20 @@ PLACES = [
 
 
 def rewrite_aliases(
-    placer: Placer, state: State, portions: Iterable[Portion], names: NameMap
+    placer: Placer, portions: Iterable[Portion], names: NameMap
 ) -> None:
     """Lines of any project's aliases that name a directory which gets another name.
 
     The sessions of one that is split are in two directories then: both are named.
     """
-    parts = [portion for portion in portions if portion.kind == "split"]
-    for file in state.having(ALIASES):
+    for file in placer.state.having(ALIASES):
         draft = placer.draft(file)
         directories = draft.text.split("\n")
         text = lines.aliases(draft.text, names)
-        for part in parts:
-            source = str(part.source)
-            if source in directories:
-                line = f"{part.target}\n"
+        for portion in portions:
+            is_split = portion.move.kind == "split"
+            if is_split and str(portion.source) in directories:
+                line = f"{portion.target}\n"
                 text = lines.appended(text, line)
         draft.text = text
 
@@ -111,20 +111,18 @@ def rewrite_indexes(
     placer: Placer, portions: Iterable[Portion], paths: PathMap, names: NameMap
 ) -> None:
     """The new paths in each index, without the entries of what leaves it."""
-    by_source: dict[Path, list[Portion]] = {}
-    for portion in portions:
-        by_source.setdefault(portion.source, []).append(portion)
-    for source, parts in by_source.items():
+    for source, parts in groupby(portions, lambda portion: portion.source):
         file = source / INDEX
         if not is_there(file):
             continue
         draft = placer.draft(file)
+        first, *others = parts
         try:
-            draft.text = _rewritten_index(draft.text, parts, paths, names)
+            draft.text = _rewritten_index(draft.text, [first, *others], paths, names)
         except NotJsonError as error:
             ends = file
-            if parts[0].kind == "rename":
-                ends = parts[0].target / INDEX
+            if first.move.kind == "rename":
+                ends = first.target / INDEX
             what = f"not valid JSON ({error}), and stays as it is"
             what += "; Claude Code needs no index"
             placer.leave(ends, what, "mv", "-n", str(ends), f"{ends}.old")
@@ -138,41 +136,41 @@ def _rewritten_index(
     It may name another path of the same encoded name, whose own sessions are gone.
     """
     holding = parts[0].holding
-    directory = holding.directory.name
     residents = holding.remaining
+    kinds = {part.move.kind for part in parts}
+    if kinds == {"rename"}:
+        residents = [part.move.new_path for part in parts]
+    leaving: set[str] = set()
     for part in parts:
-        if part.kind == "split":
-            text = index.without(text, dict(part.index_entries))
-        elif part.kind == "rename":
-            residents = [new_path for _, new_path in part.pairs]
-
+        leaving.update(session for session, _ in part.index_entries)
+    if leaving:
+        text = index.without(text, leaving)
     homes = {compared(path) for path in residents}
 
     def resident(path: str) -> str | None:
         new_path = paths.map(path)
         is_at_home = compared(new_path or path) in homes
-        if is_at_home or encode(path) != directory:
+        if is_at_home or encode(path) != holding.directory.name:
             return new_path
         return residents[0] if residents else None
 
-    kinds = {part.kind for part in parts}
     if kinds == {"split"}:
         return index.with_owner(text, resident)
     return index.rewritten(text, resident, names)
 
 
-def rewrite_config(
-    placer: Placer, state: State, paths: PathMap, request: Request
-) -> None:
+def rewrite_config(placer: Placer, paths: PathMap, request: Request) -> None:
     """Other projects' values stay as long as they still lead somewhere."""
+    state = placer.state
     if state.config is None:
         return
     gone = paths
     if not request.move_folder:
         moves = []
-        for old, new in paths.moves:
+        for move in paths.moves:
+            old, _ = move
             if not os.path.lexists(old):
-                moves.append((old, new))
+                moves.append(move)
         gone = PathMap(tuple(moves), paths.kept, paths.alone)
     ours = occurrences_of(state, paths)
     others = occurrences_of(state, gone)

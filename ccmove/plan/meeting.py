@@ -10,8 +10,10 @@ import re
 import stat
 from collections.abc import Iterator
 from enum import Enum
+from io import BytesIO
 from itertools import count
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO
 
 from ccmove.claude.reading import open_again
 from ccmove.rewrite.windows import is_windows
@@ -20,6 +22,7 @@ from ccmove.system import NOT_IN_NAMES
 LONGEST_NAME = 255  # bytes, on every file system that is in use
 LONGEST_SUFFIX = 32  # bytes; what is longer is no suffix
 SHORTEST_ORIGIN = 24  # bytes; rather than make it shorter the name itself is cut
+Content = Path | bytes  # what is on disk, or a text that is planned
 _BLOCK = 1 << 20
 _UNUSABLE = re.compile(rf"[\ud800-\udfff{re.escape(NOT_IN_NAMES)}]")
 _BESIDE = re.compile(r" \(from [^/]+\)(?=(?:\.[^.]*)?\Z)")
@@ -33,56 +36,42 @@ class Relation(Enum):
     DIFFERENT = "different"
 
 
-def relation(moved: Path, there: Path) -> Relation:
-    """Two files or links on disk;
-    a directory differs from everything, and so does what is neither.
+def relation(moved: Content, there: Content) -> Relation:
+    """What one of two is to the other; a directory differs from everything, and so does
+    what is neither file nor link.
     """
-    kinds = {_kind(moved), _kind(there)}
-    if kinds == {stat.S_IFREG}:
-        return _relation_of_files(moved, there)
-    if kinds == {stat.S_IFLNK} and _lead_to_one(moved, there):
+    if isinstance(moved, Path) and isinstance(there, Path) and _are_one(moved, there):
         return Relation.BEGINNING
-    return Relation.DIFFERENT
-
-
-def _kind(path: Path) -> int:
-    return stat.S_IFMT(os.lstat(path).st_mode)
-
-
-def _relation_of_files(moved: Path, there: Path) -> Relation:
-    size = os.lstat(moved).st_size
-    other_size = os.lstat(there).st_size
-    if not _begin_alike(moved, there, min(size, other_size)):
+    if not is_file(moved) or not is_file(there):
         return Relation.DIFFERENT
-    return Relation.LONGER if size > other_size else Relation.BEGINNING
-
-
-def relation_of_texts(moved: bytes, there: bytes) -> Relation:
-    """The same for texts that are planned."""
-    if there.startswith(moved):
+    block = other = b""
+    with _opened(moved) as one, _opened(there) as two:
+        while block == other:
+            block = one.read(_BLOCK)
+            other = two.read(_BLOCK)
+            if not block:
+                return Relation.BEGINNING
+    if other.startswith(block):
         return Relation.BEGINNING
-    if moved.startswith(there):
-        return Relation.LONGER
-    return Relation.DIFFERENT
+    return Relation.LONGER if block.startswith(other) else Relation.DIFFERENT
 
 
-def _lead_to_one(link: Path, other: Path) -> bool:
-    """Whether two links have the same target, in the same words or not."""
+def _are_one(link: Path, other: Path) -> bool:
+    """Whether they are links with the same target, in the same words or not."""
+    if not link.is_symlink() or not other.is_symlink():
+        return False
     if os.readlink(link) == os.readlink(other):
         return True
     return os.path.realpath(link) == os.path.realpath(other)
 
 
-def _begin_alike(path: Path, other: Path, size: int) -> bool:
-    """Whether the first `size` bytes of two files are the same."""
-    with open_again(path) as one, open_again(other) as two:
-        left = size
-        while left:
-            block = one.read(min(_BLOCK, left))
-            if not block or block != two.read(len(block)):
-                return False
-            left -= len(block)
-    return True
+def is_file(content: Content) -> bool:
+    """Whether it is a regular file itself; a link to one is not."""
+    return isinstance(content, bytes) or stat.S_ISREG(os.lstat(content).st_mode)
+
+
+def _opened(content: Content) -> BinaryIO:
+    return BytesIO(content) if isinstance(content, bytes) else open_again(content)
 
 
 def last_part(path: str) -> str:

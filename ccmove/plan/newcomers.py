@@ -7,26 +7,18 @@ run is noted: an undo leaves that where it is.
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.naming import possible_names, sieve
 from ccmove.claude.owners import Holding, Owners, session_of
-from ccmove.claude.state import (
-    Item,
-    ProjectDirectory,
-    State,
-    is_of_session,
-    notes_among,
-)
+from ccmove.claude.state import Item, State, is_of_session, notes_among
 from ccmove.errors import RefusedError
 from ccmove.hints import Hint, again, to_type
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite.pathmap import PathMap, at_or_below
 from ccmove.text import plural
-
-Entry = tuple[str, str]  # the name of a project directory, and a name in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +39,22 @@ def who_is_at_new(
     directories = set(owners.state.directory_names)
     numbers: dict[str, int] = {}
     for move in moves:
-        if move.target not in directories:
+        new = move.new_path
+        # One folder in two cases has had one directory all along: nothing in it is
+        # NEW's alone.
+        is_own = move.source == move.target
+        is_old_itself = is_own and owners.is_respelled(move.path, new)
+        if is_old_itself or move.target not in directories:
             continue
         holding = owners.of(move.target)
-        if move.source == move.target:
-            # One folder in two cases has had one directory all along: nothing in it
-            # is NEW's alone.
-            if owners.is_respelled(move.path, move.new_path):
-                continue
-        else:
-            refuse_twin(holding, move.new_path)
-        if move.new_path in holding.moving:
-            continue  # what is there leaves
-        own = holding.sessions_of(move.new_path)
-        if own:
-            numbers[move.new_path] = len(own)
-            if not merge:
-                refuse_another_project(owners, move, own)
+        if not is_own:
+            refuse_twin(holding, new)
+        own = holding.sessions_of(new)
+        if not own or new in holding.moving:  # what is there leaves
+            continue
+        numbers[new] = len(own)
+        if not merge:
+            refuse_another_project(owners, move, own)
     return tuple(numbers.items())
 
 
@@ -182,7 +173,7 @@ def what_new_has(
     """
     known_paths = _known_at_new(state, paths, prompts)
     candidates = set(known_paths)
-    leaving: set[Entry] = set()
+    leaving: set[tuple[str, str]] = set()  # a project directory, and a name in it
     for move in projects:
         candidates.add(move.new_path)
         for name in move.entries:
@@ -191,45 +182,36 @@ def what_new_has(
     for path in sorted(candidates):
         if paths.covers(path):
             continue  # it leaves
+        sessions: dict[str, None] = {}
+        notes: list[str] = []
         names = there.intersection(possible_names(path))
-        directories = map(state.directory, sorted(names))
-        own = _own_at(path, directories, leaving)
-        has_something = own.sessions or own.notes
-        if has_something or path in known_paths:
+        for name in sorted(names):
+            directory = state.directory(name)
+            staying = []
+            for item in directory.items:
+                if (name, item.name) in leaving:
+                    continue
+                staying.append(item)
+                if is_of_session(item.name):
+                    sessions[session_of(item.name)] = None
+            notes += notes_among(directory.path, staying)
+        if sessions or notes or path in known_paths:
             entry = state.config_entries.get(path, "")
-            yield replace(own, config=entry)
+            yield Own(path, tuple(sessions), tuple(notes), entry)
 
 
 def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[str]:
     """Paths at or below a NEW that config file, history or a directory names."""
-    at_new = at_or_below(new for _, new in paths.moves)
-    candidates = {*state.config_paths, *prompts}
-    candidates.update(_paths_of_directories(state, at_new))
-    return set(filter(at_new.covers, candidates))
-
-
-def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
-    """What project directories name whose own name is at or below a NEW."""
-    passes = sieve(*(new for new, _ in at_new.moves))
+    news = [new for _, new in paths.moves]
+    at_new = at_or_below(news)
+    passes = sieve(*news)
+    candidates = set(prompts)
+    candidates.update(state.config_paths)
     names = filter(passes, state.directory_names)
     for directory in state.readable(names):
-        yield from directory.named_paths()
-
-
-def _own_at(
-    path: str, directories: Iterable[ProjectDirectory], leaving: set[Entry]
-) -> Own:
-    """The sessions and notes that stay in the directories of one path."""
-    sessions: dict[str, None] = {}
-    notes = []
-    for directory in directories:
-        staying = []
-        for item in directory.items:
-            entry = directory.name, item.name
-            if entry in leaving:
-                continue
-            staying.append(item)
-            if is_of_session(item.name):
-                sessions[session_of(item.name)] = None
-        notes += notes_among(directory.path, staying)
-    return Own(path, tuple(sessions), tuple(notes))
+        candidates |= directory.named_paths()
+    known_paths: set[str] = set()
+    for path in candidates:
+        if at_new.covers(path):
+            known_paths.add(path)
+    return known_paths

@@ -4,7 +4,7 @@ This is also the whole of a dry run.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
@@ -13,7 +13,6 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError
 from ccmove.hints import to_type
 from ccmove.plan.files import (
-    Folder,
     moved_folders,
     occurrences_of,
     other_files,
@@ -34,7 +33,6 @@ from ccmove.plan.model import (
 from ccmove.plan.newcomers import what_new_has, who_is_at_new
 from ccmove.plan.placing import Placer, in_order, refuse_conflicts
 from ccmove.plan.portions import (
-    Downloads,
     Portion,
     downloads_of,
     left_behind,
@@ -71,17 +69,14 @@ def plan_move(
     portions: list[Portion] = []
     for holding in holdings:
         portions += portions_of(holding)
-    pairs: list[tuple[str, str]] = []
-    for portion in portions:
-        pairs += portion.pairs
+    pairs = [portion.move.pair for portion in portions]
     paths = with_those_along(asked, pairs)
     along = paths.alone
     if along:  # with their prompts; what is where they were is not known
         prompts = _history(layout, paths, tick)
         pairs = [pair for pair in pairs if pair[0] not in along]
     pairs = [*request.on_disk, *pairs]
-    at_old = request.move_folder
-    folders = moved_folders(pairs, at_old=at_old)
+    folders = moved_folders(pairs, at_old=request.move_folder)
     downloads = list(downloads_of(state, paths, portions))
     names = new_names(portions, paths)
 
@@ -89,9 +84,9 @@ def plan_move(
     inside = occurrences_of(state, paths)
     others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
-    rewrite_aliases(placer, state, portions, names)
+    rewrite_aliases(placer, portions, names)
     rewrite_others(placer, others, inside, names)
-    rewrite_config(placer, state, paths, request)
+    rewrite_config(placer, paths, request)
 
     relocate(placer, portions, downloads)
     refuse_conflicts(placer)
@@ -99,21 +94,25 @@ def plan_move(
     arrivals = [move for move in projects if move.path not in along]
     merged = who_is_at_new(owners, arrivals, merge=request.merge)
     renamed = _rename_folders(placer, request)
-    notes_moved = tuple(moved_notes(placer, portions, projects))
+    notes_moved = tuple(moved_notes(placer, projects))
     operations = placer.operations(prompts)
 
-    left_alone = list(_left_alone(state, holdings, projects))
-    kept = sorted(paths.kept)
+    with_settings: list[Path] = []
+    if request.project_files:
+        for old, new, _ in folders:
+            with_settings.append(Path(old))
+            with_settings.append(Path(new))
     scan = prompts.scan
     digests = [digest.hex() for digest in scan.met]
     prompts_at_new = map(history.decoded, scan.staying)
     own = what_new_has(state, paths, prompts_at_new, projects)
+    left_alone = _left_alone(state, holdings, projects)
     warnings = _warnings(prompts, placer, along, ledger)
-    notes = _reasons(holdings, downloads)
+    notes = reasons(holdings, downloads)
     return Plan(
         kind="move",
         moves=asked.moves,
-        kept=tuple(kept),
+        kept=tuple(sorted(paths.kept)),
         operations=operations,
         moved=tuple(placer.tree.moved().items()),
         seen=tuple(placer.seen.items()),
@@ -121,11 +120,11 @@ def plan_move(
         merged=merged,
         projects=tuple(projects),
         folders=renamed,
-        settings_in=_folders_of_settings(request, folders),
+        settings_in=tuple(dict.fromkeys(with_settings)),
         prompts_at_new=tuple(digests),
         own_at_new=tuple(own),
         left_alone=(*left_alone, *placer.left_alone),
-        remembering=_count_remembering(portions),
+        remembering=sum(portion.remembering for portion in portions),
         warnings=tuple(warnings),
         notes=tuple(notes),
     )
@@ -216,36 +215,6 @@ def _left_alone(
         yield LeftAlone(str(path), what, ("ls", "-ld", str(path)))
 
 
-def _folders_of_settings(
-    request: Request, folders: Iterable[Folder]
-) -> tuple[Path, ...]:
-    """The project folders in which settings may be rewritten, before and after."""
-    if not request.project_files:
-        return ()
-    paths: dict[Path, None] = {}
-    for old, new, _ in folders:
-        paths[Path(old)] = None
-        paths[Path(new)] = None
-    return tuple(paths)
-
-
-def _reasons(
-    holdings: Iterable[Holding], downloads: Iterable[Downloads]
-) -> Iterator[str]:
-    for holding in holdings:
-        yield from reasons(holding)
-    for directory in downloads:
-        name = directory.source.name
-        yield f"{name}: connector downloads of a folder that is moved"
-
-
-def _count_remembering(portions: Iterable[Portion]) -> int:
-    number = 0
-    for portion in portions:
-        number += sum(item.remembers for item in portion.items)
-    return number
-
-
 def _warnings(
     prompts: WriteHistory, placer: Placer, along: Iterable[str], ledger: Ledger
 ) -> Iterator[str]:
@@ -259,13 +228,12 @@ def _warnings(
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
-    for final, beside in placer.kept_beside:
-        both = _inside_project(final, placer)
-        moved = _inside_project(beside, placer)
-        yield f"both have a different {both}; both are kept, the moved one as {moved}"
+    for both in placer.kept_beside:
+        names = []
+        for path in both:
+            _, *inside = path.relative_to(placer.projects).parts
+            names.append("/".join(inside))
+        what = "both are kept, the moved one as"
+        yield f"both have a different {names[0]}; {what} {names[1]}"
     if ledger.problem:
         yield ledger.problem
-
-
-def _inside_project(path: Path, placer: Placer) -> str:
-    return PurePath(*path.relative_to(placer.projects).parts[1:]).as_posix()

@@ -6,106 +6,72 @@ told apart, is copied.
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePath
 
 from ccmove.claude.naming import names_of_downloads
 from ccmove.claude.owners import BY_TRANSCRIPTS, Holding, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import (
-    HEAD,
-    INDEX,
-    MEMORY,
-    Item,
-    ProjectDirectory,
-    State,
-    notes_among,
-)
-from ccmove.plan.meeting import last_part, name_of_both
+from ccmove.claude.state import HEAD, INDEX, MEMORY, Item, State, notes_among
+from ccmove.plan.meeting import is_file, name_of_both
 from ccmove.plan.model import LeftAlone, MovedNote, ProjectMove
-from ccmove.plan.placing import Placer, is_file, mode_of
+from ccmove.plan.placing import Placer, mode_of
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.text import plural
 
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What of a directory is one path's."""
-
-    path: str
-    new_path: str
-    items: tuple[Item, ...]
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        return self.path, self.new_path
+Way = tuple[Path, Path, str]  # of a directory: from where to where, and whose it is
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Portion:
-    """What of a directory goes to one other: all of it, or the share of one path."""
+    """What of a directory is one path's and goes to another one."""
 
     holding: Holding
-    target: Path
-    kind: str  # rename (whether it becomes a merge the tree tells), same or split
-    shares: tuple[Share, ...]
-    # What a split takes out of the index:
-    index_entries: tuple[tuple[str, str], ...] = ()
+    move: ProjectMove  # a rename (whether it becomes a merge the tree tells) or a part
+    items: tuple[Item, ...]
 
     @property
     def source(self) -> Path:
         return self.holding.directory.path
 
     @property
-    def names(self) -> tuple[str, str]:
-        """Of the directory, before and after."""
-        return self.source.name, self.target.name
+    def target(self) -> Path:
+        return self.source.with_name(self.move.target)
 
-    @property
-    def path(self) -> str:
-        """The one whose part this is, or the first of several."""
-        return self.shares[0].path
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Each path, and where it is after the move."""
-        return [share.pair for share in self.shares]
-
-    @property
-    def items(self) -> list[Item]:
-        items: list[Item] = []
-        for share in self.shares:
-            items += share.items
-        return items
-
-    @property
-    def entries(self) -> list[str]:
-        return [item.name for item in self.items]
-
-    @property
     def is_something(self) -> bool:
         """Whether a part takes anything along; memory is copied."""
-        if self.entries or self.index_entries:
+        if self.move.kind != "split" or self.items or self.index_entries:
             return True
         return is_there(self.source / MEMORY)
 
     @property
-    def origin(self) -> str:
-        """What the moved one of two different files is named after."""
-        return last_part(self.path)
+    def remembering(self) -> int:
+        return sum(item.remembers for item in self.items)
 
-
-@dataclass(frozen=True, slots=True)
-class Downloads:
-    """A directory of what connectors have saved for a folder of the move."""
-
-    source: Path
-    target: Path
-    origin: str
+    @cached_property
+    def index_entries(self) -> index.Entries:
+        """The entries of the sessions that leave a shared directory, also of those
+        whose transcript is gone.
+        """
+        directory = self.holding.directory
+        if self.move.kind != "split" or directory.index_file is None:
+            return []
+        text = directory.index_file.text
+        leaving = set(map(session_of, self.move.entries))
+        present = {session_of(item.name) for item in directory.transcripts}
+        try:
+            of_path = index.sessions_of(text, {self.move.path})
+            entries = index.entries(text)
+        except NotJsonError:
+            return []
+        leaving |= of_path - present
+        return [entry for entry in entries if entry[0] in leaving]
 
 
 # -- what goes where
@@ -115,81 +81,86 @@ def portions_of(holding: Holding) -> list[Portion]:
     """All of the directory where everybody goes to one other, else a part for each
     path that has something in it.
     """
-    if not holding.moving:
-        return []
-    if holding.stays_together:
-        return [_portion(holding, [*holding.moving, *holding.along], "rename")]
-    parts = []
+    portions: list[Portion] = []
+    if holding.moving and holding.stays_together:
+        paths = [*holding.moving, *holding.along]
+        portions += _portions(holding, paths, "rename")
+        return portions
     for path in holding.moving:
-        part = _portion(holding, [path], "split")
-        if part.kind == "split":
-            part = replace(part, index_entries=tuple(_index_entries(part)))
-        if part.kind == "same" or part.is_something:
-            parts.append(part)
-    return parts
+        parts = _portions(holding, [path], "split")
+        portions += filter(Portion.is_something, parts)
+    return portions
 
 
-def _portion(holding: Holding, paths: list[str], kind: str) -> Portion:
-    source = holding.directory.path
-    target = source.with_name(holding.target(paths[0]))
-    if source == target:
-        kind = "same"
-    shares = _shares(holding, paths)
-    return Portion(holding, target, kind, tuple(shares))
-
-
-def _shares(holding: Holding, paths: list[str]) -> Iterator[Share]:
+def _portions(holding: Holding, paths: list[str], kind: str) -> Iterator[Portion]:
     """What is each path's. Of several that go together the first has nobody's."""
-    heir = paths[0] if len(paths) > 1 else None
-    items = holding.directory.items
-    owners = [holding.owner(item) or heir for item in items]
+    directory = holding.directory
+    first, *others = paths
+    target = holding.target(first)
+    if target == directory.name:
+        kind = "same"
+    names = directory.name, target
+    heir = first if others else None
+    items: dict[str | None, list[Item]] = defaultdict(list)
+    for item in directory.items:
+        owner = holding.owner(item) or heir
+        items[owner].append(item)
     for path in paths:
-        own = [item for item, owner in zip(items, owners, strict=True) if owner == path]
-        yield Share(path, holding.new_path(path), tuple(own))
+        own = tuple(items[path])
+        notes = notes_among(directory.path, own)
+        new_path = holding.new_path(path)
+        pair = path, new_path
+        move = project_move(pair, names, kind, own, notes)
+        yield Portion(holding, move, own)
 
 
-def _index_entries(part: Portion) -> Iterator[tuple[str, str]]:
-    """The entries of the sessions that leave a shared directory, also of those whose
-    transcript is gone.
-    """
-    directory = part.holding.directory
-    if directory.index_file is None:
-        return
-    text = directory.index_file.text
-    leaving = set(map(session_of, part.entries))
-    present = {session_of(item.name) for item in directory.transcripts}
-    try:
-        of_path = index.sessions_of(text, {part.path})
-        entries = index.entries(text)
-    except NotJsonError:
-        return
-    leaving |= of_path - present
-    for entry in entries:
-        if entry[0] in leaving:
-            yield entry
+def project_move(
+    pair: tuple[str, str],
+    names: tuple[str, str],
+    kind: str,
+    items: Iterable[Item],
+    notes: Iterable[str],
+) -> ProjectMove:
+    """These items go from one path to another, as counted for people."""
+    entries = []
+    size = 0
+    transcripts = 0
+    for item in items:
+        entries.append(item.name)
+        if item.size is not None:
+            size += item.size
+            transcripts += item.is_conversation
+    return ProjectMove(
+        *pair,
+        *names,
+        kind=kind,
+        entries=tuple(entries),
+        notes=tuple(notes),
+        transcripts=transcripts,
+        size=size,
+    )
 
 
 def downloads_of(
     state: State, paths: PathMap, portions: Iterable[Portion]
-) -> Iterator[Downloads]:
+) -> Iterator[Way]:
     """What connectors have saved, in directories that are named for a path of the
     move: of a project in it, or of a folder around that.
     """
     folders = {old for old, _ in paths.moves}
-    for portion in portions:
-        folders.update(path for path, _ in portion.pairs)
-    for folder in tuple(folders):
-        folders.update(map(str, PurePath(folder).parents))
-    projects = state.layout.projects
+    folders.update(portion.move.path for portion in portions)
+    for path in tuple(folders):
+        above = PurePath(path).parents
+        folders.update(map(str, above))
     there = set(state.directory_names)
     for folder in sorted(folders):
         new = paths.map(folder)
         if new is None:
             continue
         target, *_ = names_of_downloads(new)
-        origin = last_part(folder)
         for name in there.intersection(names_of_downloads(folder)):
-            yield Downloads(projects / name, projects / target, origin)
+            source = state.layout.projects / name
+            yield source, source.with_name(target), folder
 
 
 def new_names(portions: Iterable[Portion], paths: PathMap) -> NameMap:
@@ -199,12 +170,12 @@ def new_names(portions: Iterable[Portion], paths: PathMap) -> NameMap:
     directories = []
     sessions = {}
     for portion in portions:
-        if portion.kind == "rename":
-            directories.append(portion.names)
-        if portion.kind == "split":
-            source, target = portion.names
-            for name in portion.entries:
-                sessions[source, session_of(name)] = target
+        move = portion.move
+        if move.kind == "rename":
+            directories.append((move.source, move.target))
+        if move.kind == "split":
+            for session in map(session_of, move.entries):
+                sessions[move.source, session] = move.target
     return NameMap(tuple(directories), paths, sessions)
 
 
@@ -212,22 +183,26 @@ def new_names(portions: Iterable[Portion], paths: PathMap) -> NameMap:
 
 
 def relocate(
-    placer: Placer, portions: Iterable[Portion], downloads: Iterable[Downloads]
+    placer: Placer, portions: Iterable[Portion], downloads: Iterable[Way]
 ) -> None:
     """Plan the way of each portion.
 
     What is split off comes last: it then finds every directory where it belongs.
     """
-    whole = [portion for portion in portions if portion.kind == "rename"]
-    directories: list[Portion | Downloads] = [*whole, *downloads]
-    moves = []
-    for directory in directories:
-        placer.came_from[directory.source] = directory.origin
-        moves.append((directory.source, directory.target))
-    placer.bring_all(moves)
+    ways = list(downloads)
+    parts = []
     for portion in portions:
-        if portion.kind == "split":
-            _split_off(placer, portion)
+        if portion.move.kind == "rename":
+            ways.append((portion.source, portion.target, portion.move.path))
+        elif portion.move.kind == "split":
+            parts.append(portion)
+    moves = {}
+    for source, target, path in ways:
+        moves[source] = target
+        placer.came_from.setdefault(source, path)
+    placer.bring_all(moves.items())
+    for part in parts:
+        _split_off(placer, part)
 
 
 def _split_off(placer: Placer, part: Portion) -> None:
@@ -236,23 +211,21 @@ def _split_off(placer: Placer, part: Portion) -> None:
     """
     source = part.source
     target = part.target
-    placer.came_from[source] = part.origin
+    path = part.move.path
+    paths = part.holding.paths
+    placer.came_from[source] = path
     placer.make_directory(target, source)
-    for name in part.entries:
-        placer.bring(source / name, target / name)
+    for name in part.move.entries:
+        file = source / name
+        placer.bring(file, target / name)
     _copy(placer, source / MEMORY, target / MEMORY)
     if part.index_entries:
-        text = _index_of(part)
+        directories = source.name, target.name
+        names = NameMap((directories,), paths)
+        text = index.made(part.index_entries, path)
+        text = index.rewritten(text, paths.map, names)
         final = target / INDEX
         placer.add(text, source / INDEX, final, 0o600)
-
-
-def _index_of(part: Portion) -> str:
-    """A new index with what a part takes out of the shared one."""
-    paths = part.holding.paths
-    names = NameMap((part.names,), paths)
-    text = index.made(list(part.index_entries), part.path)
-    return index.rewritten(text, paths.map, names)
 
 
 def _copy(placer: Placer, source: Path, target: Path) -> None:
@@ -276,73 +249,43 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
 def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMove]:
     """A row for each path, told from the tree in which everything is in place."""
     for portion in portions:
-        kind = portion.kind
-        source = portion.source
-        if kind == "rename" and tree.now(portion.target) != source:
-            kind = "merge"
-        for share in portion.shares:
-            pair = share.pair
-            items = share.items
-            notes = notes_among(source, items)
-            yield project_move(pair, portion.names, kind, items, notes)
+        move = portion.move
+        if move.kind == "rename" and tree.now(portion.target) != portion.source:
+            move = replace(move, kind="merge")
+        yield move
 
 
-def project_move(
-    pair: tuple[str, str],
-    names: tuple[str, str],
-    kind: str,
-    items: Iterable[Item],
-    notes: Iterable[str],
-) -> ProjectMove:
-    """These items go from one path to another, as counted for people."""
-    entries = []
-    sizes = []
-    transcripts = 0
-    for item in items:
-        entries.append(item.name)
-        if item.size is not None:
-            sizes.append(item.size)
-            transcripts += item.is_conversation
-    return ProjectMove(
-        *pair,
-        *names,
-        kind=kind,
-        entries=tuple(entries),
-        notes=tuple(notes),
-        transcripts=transcripts,
-        size=sum(sizes),
-    )
-
-
-def moved_notes(
-    placer: Placer, portions: Iterable[Portion], projects: Iterable[ProjectMove]
-) -> Iterator[MovedNote]:
+def moved_notes(placer: Placer, moves: list[ProjectMove]) -> Iterator[MovedNote]:
     """Every note that comes to a directory with others, as it is now; not what is
     retired, or saved as a document.
     """
-    merging = {move.target for move in projects if move.kind != "rename"}
+    merging: set[str] = set()
+    for move in moves:
+        if move.kind != "rename":
+            merging.add(move.target)
     moved = placer.tree.moved()
-    for portion in portions:
-        _, target = portion.names
-        if portion.kind != "rename" or target not in merging:
+    written = {write.path for write in placer.writes()}
+    for move in moves:
+        comes_whole = move.kind in ("rename", "merge")
+        if not comes_whole or move.target not in merging:
             continue
-        for file in _notes_in_memory(portion.holding.directory):
+        for file in _notes_in_memory(placer.projects, move):
             ends = ends_of(file, moved)
-            if not ends.is_relative_to(placer.projects):
+            stays = ends.is_relative_to(placer.projects)
+            if not stays or file in written:
                 continue
-            if placer.changes(file):
-                continue
-            document = placer.needed(file)
-            seen = placer.seen.setdefault(file, document.seen)
             mode = mode_of(file)
-            yield MovedNote(file, ends, document.data, mode, seen.mtime_ns)
+            document = placer.needed(file)
+            data = document.data
+            seen = placer.seen.setdefault(file, document.seen)
+            yield MovedNote(file, ends, data, mode, seen.mtime_ns)
 
 
-def _notes_in_memory(directory: ProjectDirectory) -> Iterator[Path]:
+def _notes_in_memory(projects: Path, move: ProjectMove) -> Iterator[Path]:
     """The files in a project's memory, and in what was kept beside it."""
-    for name in notes_among(directory.path, directory.items):
-        first, *_ = PurePath(name).parts
-        file = directory.path / name
+    for note in move.notes:
+        first, *_ = PurePath(note).parts
+        file = projects / move.source / note
         if name_of_both(first) == MEMORY and is_file(file):
             yield file
 
@@ -369,20 +312,18 @@ def left_behind(holding: Holding) -> Iterator[LeftAlone]:
             continue
         number = len(holding.sessions_of(path))
         what = f"{plural(number, 'session')} of {path}, whose folder is gone"
+        words = ["doctor"]
         if len(new_paths) == 1:
-            yield LeftAlone(str(directory), what, ("ccmove", path, *new_paths))
-        else:
-            yield LeftAlone(str(directory), what, ("ccmove", "doctor"))
+            words = [path, *new_paths]
+        yield LeftAlone(str(directory), what, ("ccmove", *words))
 
 
 def _unreadable_sessions(holding: Holding) -> Iterator[LeftAlone]:
     """Sessions whose path comes after what is read of them."""
     for item in holding.directory.transcripts:
         if item.path is None and (item.size or 0) > HEAD:
-            what = (
-                "a session, perhaps of a folder in the old path: its first 8 MB name "
-                "none"
-            )
+            what = "a session, perhaps of a folder in the old path: its first 8 MB "
+            what += "name none"
             yield _to_look_at(holding.directory.path / item.name, what)
 
 
@@ -390,12 +331,16 @@ def _to_look_at(path: Path, what: str) -> LeftAlone:
     return LeftAlone(str(path), what, ("ls", "-l", str(path)))
 
 
-def reasons(holding: Holding) -> Iterator[str]:
-    """Why the directory is moved or left alone."""
-    name = holding.directory.name
-    if not holding.claims:
-        yield f"{name}: left alone, nothing shows that it belongs to the move"
-    elif not holding.moving:
-        yield f"{name}: left alone, it belongs to {', '.join(holding.staying)}"
-    for path in holding.moving:
-        yield f"{name}: moved, it belongs to {path} (evidence: {holding.claims[path]})"
+def reasons(holdings: Iterable[Holding], downloads: Iterable[Way]) -> Iterator[str]:
+    """Why each directory is moved or left alone."""
+    for holding in holdings:
+        name = holding.directory.name
+        if not holding.claims:
+            yield f"{name}: left alone, nothing shows that it belongs to the move"
+        elif not holding.moving:
+            yield f"{name}: left alone, it belongs to {', '.join(holding.staying)}"
+        for path in holding.moving:
+            evidence = holding.claims[path]
+            yield f"{name}: moved, it belongs to {path} (evidence: {evidence})"
+    for source, _, _ in downloads:
+        yield f"{source.name}: connector downloads of a folder that is moved"

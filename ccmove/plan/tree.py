@@ -11,20 +11,27 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from unicodedata import normalize
 
-from ccmove.claude.reading import is_there
-from ccmove.plan.model import (
-    Arrival,
-    Arrived,
-    FileHolds,
-    FolderHolds,
-    Holds,
-    Mkdir,
-    Rename,
-)
+from ccmove.claude.reading import Document, is_there
+from ccmove.plan.model import Arrived, FileHolds, FolderHolds, Holds, Mkdir, Rename
+from ccmove.text import as_bytes
+
+
+@dataclass(slots=True)
+class Draft:
+    """A text that is planned, for a document on disk or for a file that is made."""
+
+    text: str
+    document: Document | None = None
+    mode: int = 0o600  # of one that is made
+    mtime_ns: int | None = None
+
+    @property
+    def after(self) -> bytes:
+        return as_bytes(self.text)
 
 
 @dataclass(slots=True)
@@ -37,12 +44,19 @@ class Node:
     now: Path | None = None
     name: str = ""  # as it is spelled
     made: str = ""  # "directory" or "file"
-    arrival: Arrival | None = None  # of a file that comes in an archive
+    draft: Draft | None = None  # of a file of which the text is planned
     below: dict[str, Node] = field(default_factory=dict)
 
     @property
     def is_there(self) -> bool:
         return self.now is not None or bool(self.made)
+
+    def drafts(self, path: Path) -> Iterator[tuple[Path, Draft]]:
+        """Of every file that is made at or below this node, which is at `path`."""
+        if self.draft is not None:
+            yield path, self.draft
+        for child in self.below.values():
+            yield from child.drafts(path / child.name)
 
 
 class Tree:
@@ -51,7 +65,7 @@ class Tree:
     def __init__(self, *, ignores_case: bool = False) -> None:
         self.operations: list[Rename | Mkdir] = []
         self._ignores_case = ignores_case
-        self._roots: dict[str, Node] = {}  # Windows has one a drive
+        self._root = Node(Path())  # below it is "/", on Windows each drive
 
     def has(self, path: Path) -> bool:
         return self._find(path).is_there
@@ -59,6 +73,14 @@ class Tree:
     def now(self, path: Path) -> Path | None:
         """Where what will be at `path` is now; None when that is nowhere on disk."""
         return self._find(path).now
+
+    def draft(self, path: Path) -> Draft | None:
+        """The text of the file that is made at `path`, if one is."""
+        return self._find(path).draft
+
+    def drafts(self) -> Iterator[tuple[Path, Draft]]:
+        """Every text of which a file is made, by where that will be."""
+        return self._root.drafts(Path())
 
     def is_directory(self, path: Path) -> bool:
         """Whether a real directory will be there; a link to one is not."""
@@ -84,40 +106,6 @@ class Tree:
             names += [name for name in there if self._key(name) not in node.below]
         return sorted(names)
 
-    def moved(self) -> dict[Path, Path]:
-        """Where each thing that is renamed is now -> where it ends."""
-        return moved_by(self.operations)
-
-    def rename(
-        self, path: Path, target: Path, holds: FolderHolds | None = None
-    ) -> None:
-        """Plan a rename of what will be at `path` to a name that will be free."""
-        self.operations.append(Rename(path, target, holds or self._holds(path)))
-        node = self._find(path)
-        self._put(path, Node())
-        self._put(target, node)
-
-    def _holds(self, path: Path) -> Holds | FileHolds | Arrived:
-        """What will be at `path` by then, as far as it is needed to recognise it."""
-        node = self._find(path)
-        arrivals = tuple(_arrivals(node))
-        if arrivals:
-            return Arrived(arrivals)
-        if not self.is_directory(path):
-            return self._file_holds(path)
-        return self._directory_holds(path)
-
-    def _directory_holds(self, path: Path) -> Holds:
-        transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
-        return Holds(tuple(transcripts or self.files_below(path)))
-
-    def _file_holds(self, path: Path) -> FileHolds:
-        now = self.now(path)
-        if now is None:  # the run makes it
-            return FileHolds(0, 0)
-        status = os.lstat(now)
-        return FileHolds(status.st_size, status.st_mtime_ns)
-
     def files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
         for name in self.names(path):
             if self.is_directory(path / name):
@@ -125,77 +113,76 @@ class Tree:
             else:
                 yield prefix + name
 
+    def moved(self) -> dict[Path, Path]:
+        """Where each thing that is renamed is now -> where it ends."""
+        return moved_by(self.operations)
+
+    def rename(
+        self, path: Path, target: Path, holds: FolderHolds | Arrived | None = None
+    ) -> None:
+        """Plan a rename of what will be at `path` to a name that will be free; a file
+        of which only the text is planned is made there.
+        """
+        node = self._find(path)
+        if node.draft is None:
+            rename = Rename(path, target, holds or self._holds(path))
+            self.operations.append(rename)
+        self.remove(path)
+        self._put(target, node)
+
+    def _holds(self, path: Path) -> Holds | FileHolds:
+        """What will be at `path` by then, as far as it is needed to recognise it."""
+        now = self.now(path)
+        if now is None or self.is_directory(path):
+            names = [name for name in self.names(path) if name.endswith(".jsonl")]
+            return Holds(tuple(names or self.files_below(path)))
+        status = os.lstat(now)
+        return FileHolds(status.st_size, status.st_mtime_ns)
+
     def make_directory(self, path: Path, mode: int) -> None:
         self.make_room(path)
         self.operations.append(Mkdir(path, mode))
-
-    def add_file(self, path: Path) -> None:
-        self._put(path, Node(made="file"))
 
     def make_room(self, directory: Path) -> None:
         """For what arrives; whatever is there by then does not count."""
         self._put(directory, Node(made="directory"))
 
-    def arrive(self, path: Path, arrival: Arrival) -> None:
-        """A file that is there once its archive was read, with its directories."""
+    def add_file(self, path: Path, draft: Draft | None = None) -> None:
+        """One that is made, or that arrives, with the directories that it is in."""
         for parent in reversed(path.parents):
             if not self.has(parent):
                 self.make_room(parent)
-        self._put(path, Node(made="file", arrival=arrival))
+        self._put(path, Node(made="file", draft=draft))
+
+    def remove(self, path: Path) -> None:
+        self._put(path, Node())
 
     def _find(self, path: Path) -> Node:
-        """What differs is known by now; of all else the disk is asked once."""
-        node = self._root_of(path)
-        names = path.parts[1:]
-        for depth, name in enumerate(names):
-            key = self._key(name)
-            if key not in node.below:
-                return _on_disk(node, names[depth:])
-            node = node.below[key]
+        node = self._root
+        for name in path.parts:
+            node = self._below(node, name)
         return node
 
-    def _root_of(self, path: Path) -> Node:
-        return self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
+    def _below(self, node: Node, name: str) -> Node:
+        """What differs is known by now; of all else the disk is asked."""
+        child = node.below.get(self._key(name))
+        if child is not None:
+            return child
+        if node.now is None or not is_there(node.now / name):
+            return Node(name=name)
+        return Node(node.now / name, name)
 
     def _put(self, path: Path, new: Node) -> None:
+        """What it is in is in the tree from now on: something there will differ."""
+        node = self._root
+        for name in path.parts[:-1]:
+            key = self._key(name)
+            node = node.below.setdefault(key, self._below(node, name))
         new.name = path.name
-        node = self._root_of(path)
-        for name in path.parts[1:-1]:
-            node = self._kept(node, name)
-        key = self._key(path.name)
-        node.below[key] = new
-
-    def _kept(self, node: Node, name: str) -> Node:
-        """The one below, from now on in the tree: something in it will differ."""
-        key = self._key(name)
-        if key not in node.below:
-            node.below[key] = _on_disk(node, (name,))
-        return node.below[key]
+        node.below[self._key(path.name)] = new
 
     def _key(self, name: str) -> str:
         return normalize("NFD", name).lower() if self._ignores_case else name
-
-
-def _on_disk(node: Node, names: tuple[str, ...]) -> Node:
-    """What is below a node by these names, none of which will differ."""
-    *_, name = names
-    if node.now is None:
-        return Node(name=name)
-    now = node.now.joinpath(*names)
-    return Node(now if is_there(now) else None, name)
-
-
-def _arrivals(node: Node, prefix: str = "") -> Iterator[Arrival]:
-    """Every file at or below a node that comes in an archive, by its name there.
-
-    Where something else is as well nothing counts as come.
-    """
-    if node.now is not None:
-        return
-    if node.arrival is not None:
-        yield replace(node.arrival, name=prefix.removesuffix("/"))
-    for child in node.below.values():
-        yield from _arrivals(child, f"{prefix}{child.name}/")
 
 
 def moved_by(operations: Iterable[object]) -> dict[Path, Path]:
@@ -216,23 +203,23 @@ def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
     return path
 
 
-def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
-    """What a project folder is recognised by: not by what a run itself writes in it."""
+def folder_holds(folder: Path, documents: Iterable[Path] = ()) -> FolderHolds:
+    """What a project folder is recognised by: not by what a run may write in it."""
     ours: set[str] = set()
-    for file in written:
+    for file in documents:
         if file.is_relative_to(folder):
-            ours.add(file.relative_to(folder).parts[0])
+            first, *_ = file.relative_to(folder).parts
+            ours.add(first)
     entries = []
-    with os.scandir(folder) as there:
-        for entry in there:
-            if entry.name in ours:
-                continue
-            status = entry.stat(follow_symlinks=False)
-            kind = "file"
-            size = status.st_size
-            if stat.S_ISDIR(status.st_mode):
-                kind = "directory"
-                size = 0
-            entries.append((entry.name, kind, size, status.st_mtime_ns))
+    for name in sorted(os.listdir(folder)):
+        if name in ours:
+            continue
+        status = os.lstat(folder / name)
+        kind = "file"
+        size = status.st_size
+        if stat.S_ISDIR(status.st_mode):
+            kind = "directory"
+            size = 0
+        entries.append((name, kind, size, status.st_mtime_ns))
     status = os.lstat(folder)
-    return FolderHolds(status.st_dev, status.st_ino, tuple(sorted(entries)))
+    return FolderHolds(status.st_dev, status.st_ino, tuple(entries))

@@ -64,6 +64,11 @@ def with_entries(text: str, added: Entries) -> str:
     return replaced(entry_list, longer)
 
 
+def joined(text: str, addition: str) -> str:
+    """The index with the entries of another one that it lacks."""
+    return with_entries(text, entries(addition))
+
+
 def without(text: str, keys: Collection[str]) -> str:
     """The index without some entries."""
     entry_list = _entry_list(text)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ccmove.claude.reading import names_in
 from ccmove.claude.state import INDEX
-from ccmove.plan.placing import Draft, Placer
-from ccmove.plan.tree import ends_of
+from ccmove.plan.placing import Placer
+from ccmove.plan.tree import Draft, ends_of
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
@@ -115,7 +115,6 @@ class IndexBack:
             there = placer.draft_at(final)
             if there is not None:
                 _forget_former(there, made)
-            placer.make_parents(final)
             placer.add(made, self.file, final, 0o600)
 
     def _with_paths_of_old(self, text: str, portion: PortionBack) -> str:

@@ -24,17 +24,16 @@ from ccmove.claude.reading import Document, is_there, sha256_of
 from ccmove.claude.state import INDEX, MEMORY, State
 from ccmove.errors import RefusedError
 from ccmove.hints import to_type
-from ccmove.plan.meeting import last_part, name_of_both
+from ccmove.plan.meeting import name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove
 from ccmove.plan.placing import (
     MEMORY_FILE,
-    Draft,
     PathMove,
     Placer,
     in_order,
     refuse_conflicts,
 )
-from ccmove.plan.tree import ends_of
+from ccmove.plan.tree import Draft, ends_of
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.lines import lines_lacking
 from ccmove.rewrite.threeway import settings_of_since
@@ -81,12 +80,10 @@ class Undoing:
     def plan(self) -> None:
         """All the operations, in such an order that each place is free by then."""
         for portion in self.past.portions:
-            name = last_part(portion.move.new_path)
-            self.placer.came_from[portion.source] = name
+            self.placer.came_from[portion.source] = portion.move.new_path
         self._take_changes_out()
         self._bring_back()
         for text in self.texts:
-            self.placer.make_parents(text.final)
             self.placer.add(text.text, text.source, text.final, text.mode)
         for index in self.indexes.values():
             index.bring_entries()
@@ -192,7 +189,7 @@ class Undoing:
         if self.tree.has(original):
             self.placer.retire(copy)
         else:
-            self.placer.bring_again(copy, original)
+            self.placer.bring(copy, original)
 
     # -- notes of which something goes, and something stays
 
@@ -241,7 +238,7 @@ class Undoing:
         moves += self._places_of_retired()
         for path, final in in_order(moves, self._parking_space):
             if not self._is_outlived(path, final):
-                self.placer.bring_again(path, final)
+                self.placer.bring(path, final)
 
     def _is_outlived(self, path: Path, final: Path) -> bool:
         """Whether what was retired has no place any more; an index joins another."""

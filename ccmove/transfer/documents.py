@@ -58,7 +58,6 @@ class Documents:
     def _add_memory(self, came: Came, final: Path) -> None:
         data = self.incoming.texts[came.member.name]
         source = self.files.base / came.place
-        self.files.make(final.parent)
         self.placer.add(as_text(data), source, final, MODE)
 
     def _text_at(self, file: Path) -> str | None:
@@ -81,7 +80,6 @@ class Documents:
                 continue
             final = directory / INDEX
             self._forget_former(final)
-            self.files.make(directory)
             source = self.files.base / str(project) / INDEX
             self.placer.add(entries, source, final, MODE)
 

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import Fingerprint
-from ccmove.plan.meeting import Relation, names_beside
-from ccmove.plan.model import INCOMING
-from ccmove.plan.placing import Placer, is_file
+from ccmove.plan.meeting import Relation, is_file, names_beside
+from ccmove.plan.model import INCOMING, Arrival, Arrived
+from ccmove.plan.placing import Placer
 from ccmove.transfer.incoming import Came, Incoming
 from ccmove.transfer.request import UnpackRequest, is_memory_file, place_here
 from ccmove.transfer.roles import Part
@@ -51,7 +52,7 @@ class Files:
         """The fate of each session; and whose data is in what came."""
         for project in self.request.numbers:
             source = self.base / str(project)
-            self.placer.came_from[source] = self.request.origin(project)
+            self.placer.came_from[source] = self.request.old(project)
         names = self.placer.state.directory_names
         places = sessions_here(self.layout.projects, names)
         return decide(
@@ -82,7 +83,7 @@ class Files:
         tree = self.tree
         for came in self.incoming.files:
             path = self.base / came.place
-            tree.arrive(path, came.arrival)
+            tree.add_file(path)
             final = self._final(came)
             if final is not None:
                 places[path] = final
@@ -225,7 +226,9 @@ class Files:
         """What came to `path`, all at once where all of it goes and `final` is free."""
         tree = self.tree
         if path in places:
-            tree.rename(path, places[path])
+            final = places[path]
+            arrival = self.finals[final].arrival
+            tree.rename(path, final, Arrived((arrival,)))
             return
         if not tree.is_directory(path):
             return
@@ -234,19 +237,21 @@ class Files:
         if not going:
             return
         if not tree.has(final):
-            self.make(final.parent)
-            if all(places.get(path / name) == final / name for name in files):
-                tree.rename(path, final)
+            goes_whole = all(places.get(path / name) == final / name for name in files)
+            if goes_whole:
+                self._bring_whole(path, final, files)
                 return
-            self.make(final)
+            self.placer.make_directories(final)
         for name in tree.names(path):
             self._bring(path / name, final / name, places)
 
-    def make(self, directory: Path) -> None:
-        """A directory, with those that it is in, where they are not there."""
-        for parent in (*reversed(directory.parents), directory):
-            if not self.tree.has(parent):
-                self.tree.make_directory(parent, 0o700)
+    def _bring_whole(self, path: Path, final: Path, files: list[str]) -> None:
+        arrivals: list[Arrival] = []
+        for name in files:
+            came = self.finals[final / name]
+            arrivals.append(replace(came.arrival, name=name))
+        self.placer.make_directories(final.parent)
+        self.tree.rename(path, final, Arrived(tuple(arrivals)))
 
 
 def _relation_of_two(came: Came, other: Came) -> Relation:

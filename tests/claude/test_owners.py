@@ -9,7 +9,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Holding, Ledger, Owners, folder_exists, listed_in
 from ccmove.claude.state import State
 from ccmove.inspect.survey import Survey
-from ccmove.plan.portions import Portion, portions_of
+from ccmove.plan.model import ProjectMove
+from ccmove.plan.portions import portions_of
 from ccmove.rewrite.pathmap import PathMap
 from tests.support.state import StateBuilder, encoded_name
 
@@ -23,11 +24,11 @@ def layout_of(state: StateBuilder) -> Layout:
 
 def found_portions(
     layout: Layout, paths: PathMap, prompts: list[str], ledger: Ledger
-) -> list[Portion]:
+) -> list[ProjectMove]:
     state = State(layout)
     owners = Owners(state, ledger, paths, listed_in(prompts, state.config_paths))
     holdings = owners.concerned()
-    return [portion for holding in holdings for portion in portions_of(holding)]
+    return [portion.move for holding in holdings for portion in portions_of(holding)]
 
 
 @pytest.mark.parametrize(
