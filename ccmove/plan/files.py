@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
@@ -38,39 +38,28 @@ class Place:
     a backup that names others as rewritten is not believed.
     """
 
-    pattern: str  # below the config directory; `*` stands for one whole name
+    pattern: str  # below the config directory; a `*` stands for one whole name
     rewrite: Rewrite
     of_daemon: bool = False  # which would undo the change while it runs
 
     def files(self, layout: Layout) -> list[Path]:
         """Those that are there, or may be: few projects have one."""
-        first, *parts = PurePath(self.pattern).parts
-        root = layout.config_dir / first
-        if first == "projects":
-            root = layout.projects
-        paths = [str(root)]
-        for part in parts:
-            paths = list(_one_step_down(paths, part))
-        files = filter(_may_be_there, paths)
-        return list(map(Path, files))
+        top, *inside = self.pattern.split("/*/")
+        path = layout.config_dir / top
+        if top == "projects":
+            path = layout.projects
+        files = [path]
+        for name in inside:
+            files = [path / each / name for each in names_in(path)]
+        return list(filter(_may_be_there, files))
 
 
-def _one_step_down(folders: Iterable[str], part: str) -> Iterator[str]:
-    """What has this name in these folders; `*` is all that is in one."""
-    for folder in folders:
-        names = [part]
-        if part == "*":
-            names = names_in(Path(folder))
-        for name in names:
-            yield os.path.join(folder, name)
-
-
-def _may_be_there(path: str) -> bool:
+def _may_be_there(path: Path) -> bool:
     """Also below a link, and where that can't be told: who reads it says what is
     wrong.
     """
     try:
-        return is_there(path) or os.path.islink(os.path.dirname(path))
+        return is_there(path) or path.parent.is_symlink()
     except OSError:
         return True
 
@@ -223,11 +212,11 @@ def other_files(
         for path in place.files(layout):
             yield path, place.rewrite
     if request.project_files:
-        for path in user_settings(layout):
-            yield path, settings.project_file
+        paths = user_settings(layout)
         for _, _, folder in folders:
-            for path in project_files(layout, folder):
-                yield path, settings.project_file
+            paths += project_files(layout, folder)
+        for path in paths:
+            yield path, settings.project_file
     if request.desktop:
         _refuse_desktop_app()
         for path in desktop_files(layout):
@@ -266,8 +255,7 @@ def user_settings(layout: Layout) -> list[Path]:
 
 
 def desktop_files(layout: Layout) -> list[Path]:
-    root = layout.desktop_sessions
-    return sorted(root.rglob("local_*.json")) if root.is_dir() else []
+    return sorted(layout.desktop_sessions.rglob("local_*.json"))
 
 
 def moved_folders(pairs: Iterable[tuple[str, str]], *, at_old: bool) -> list[Folder]:

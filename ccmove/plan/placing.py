@@ -28,7 +28,14 @@ from ccmove.plan.meeting import (
     names_beside,
     relation,
 )
-from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
+from ccmove.plan.model import (
+    LeftAlone,
+    Mkdir,
+    Operation,
+    Rename,
+    Write,
+    WriteHistory,
+)
 from ccmove.plan.tree import Draft, Tree, ends_of, folder_holds
 from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -124,22 +131,12 @@ class Placer:
             yield Write(path, path, form, None, draft.after, mode=draft.mode)
 
     def operations(self, prompts: WriteHistory | None) -> tuple[Operation, ...]:
-        """All of it in order: what the client has locks for comes first, files that are
-        made come last, with their directories there.
-        """
-        locked: list[Operation] = []
-        others: list[Operation] = []
-        made: list[Operation] = []
-        for write in self.writes():
-            row = made if write.is_made else others
-            if write.is_locked:
-                row = locked
-            row.append(write)
+        """All of it in order."""
+        operations: list[Operation] = [*self.writes(), *self.tree.operations]
         if prompts is not None and prompts.scan.lines:
-            row = made if prompts.is_made else locked
-            row.append(prompts)
-        others += self.tree.operations
-        return (*locked, *others, *made)
+            operations.append(prompts)
+        operations.sort(key=_turn)
+        return tuple(operations)
 
     def _form(self, *paths: Path) -> str:
         """What the document at these paths is; the name of an index that is
@@ -328,6 +325,17 @@ class Placer:
                 again("move one of the two away, then try again"),
             )
         self.tree.rename(path, target, folder_holds(now, self._drafts))
+
+
+def _turn(operation: Operation) -> int:
+    """What the client has locks for comes first, files that are made come last, with
+    their directories there.
+    """
+    if isinstance(operation, Rename | Mkdir):
+        return 2
+    if operation.is_locked:
+        return 0
+    return 3 if operation.is_made else 1
 
 
 def refuse_conflicts(placer: Placer) -> None:

@@ -10,19 +10,12 @@ what is read can't come apart.
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, TypeVar, Union, get_args, get_origin, get_type_hints
 
 LARGEST_NUMBER = 1 << 63
 
@@ -127,42 +120,30 @@ def _value(hint: object, value: object, path: ReadPath) -> object:
     hints = get_args(hint)
     if kind is Annotated:
         base, is_right = hints
-        return _checked(base, is_right, value, path)
+        checked = _value(base, value, path)
+        if is_right(checked):
+            return checked
     if kind is tuple:
-        return _items(hints, value, path)
+        return tuple(_items(hints, value, path))
     if kind in (Union, UnionType):
         return _one_of_several(hints, value, path)
     if kind is Path:
         return path(value)
-    assert isinstance(kind, type)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return read(kind, value, path)
-    return _plain(kind, value)
+    is_huge = isinstance(value, int) and abs(value) >= LARGEST_NUMBER
+    if type(value) is kind and not is_huge:
+        return value
+    raise ValueError(f"{value!r:.200} is not what can be there")
 
 
-def _checked(
-    hint: object, is_right: Callable[[object], object], value: object, path: ReadPath
-) -> object:
-    checked = _value(hint, value, path)
-    if not is_right(checked):
-        raise ValueError(f"{value!r:.200} can't be there")
-    return checked
-
-
-def _plain(kind: type, value: object) -> object:
-    is_huge = type(value) is int and abs(value) >= LARGEST_NUMBER
-    if type(value) is not kind or is_huge:
-        raise ValueError(f"{value!r:.200} is not what JSON has for {kind.__name__}")
-    return value
-
-
-def _items(hints: Hints, value: object, path: ReadPath) -> tuple[object, ...]:
+def _items(hints: Hints, value: object, path: ReadPath) -> Iterator[object]:
     if type(value) is not list:
         raise ValueError(f"{value!r:.200} is not a list")
     if hints[-1] is ...:
         hints = hints[:1] * len(value)
-    rows = zip(hints, value, strict=True)
-    return tuple(_value(hint, item, path) for hint, item in rows)
+    for hint, item in zip(hints, value, strict=True):
+        yield _value(hint, item, path)
 
 
 def _one_of_several(hints: Hints, value: object, path: ReadPath) -> object:
