@@ -84,6 +84,7 @@ class Placer:
         """The text that is planned for the document that is at `path` now."""
         if path not in self._drafts:
             document = self.needed(path)
+            self.seen.setdefault(path, document.seen)
             self._drafts[path] = Draft(document.text, document)
         return self._drafts[path]
 
@@ -236,12 +237,9 @@ class Placer:
 
     def _look_at(self, file: Path) -> None:
         """What is decided from this file holds only as long as it stays as it is; to be
-        called before it is read, or with its draft at hand.
+        called before it is read.
         """
-        draft = self._drafts.get(file)
-        if draft is not None and draft.document is not None:
-            self.seen.setdefault(file, draft.document.seen)
-        elif file not in self.seen:
+        if file not in self.seen:
             status = os.lstat(file)
             self.seen[file] = Fingerprint.of(status)
 

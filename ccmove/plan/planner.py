@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
+from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
@@ -23,9 +23,7 @@ from ccmove.plan.files import (
 )
 from ccmove.plan.model import (
     PARKED,
-    LeftAlone,
     Plan,
-    ProjectMove,
     Request,
     WriteHistory,
     with_those_along,
@@ -35,7 +33,7 @@ from ccmove.plan.placing import Placer, in_order, refuse_conflicts
 from ccmove.plan.portions import (
     Portion,
     downloads_of,
-    left_behind,
+    leave_behind,
     moved_notes,
     new_names,
     portions_of,
@@ -81,6 +79,7 @@ def plan_move(
     names = new_names(portions, paths)
 
     placer = Placer(state)
+    leave_behind(placer, holdings, portions)
     inside = occurrences_of(state, paths)
     others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
@@ -106,7 +105,6 @@ def plan_move(
     digests = [digest.hex() for digest in scan.met]
     prompts_at_new = map(history.decoded, scan.staying)
     own = what_new_has(state, paths, prompts_at_new, projects)
-    left_alone = _left_alone(state, holdings, projects)
     warnings = _warnings(prompts, placer, along, ledger)
     notes = reasons(holdings, downloads)
     return Plan(
@@ -123,7 +121,7 @@ def plan_move(
         settings_in=tuple(dict.fromkeys(with_settings)),
         prompts_at_new=tuple(digests),
         own_at_new=tuple(own),
-        left_alone=(*left_alone, *placer.left_alone),
+        left_alone=tuple(placer.left_alone),
         remembering=sum(portion.remembering for portion in portions),
         warnings=tuple(warnings),
         notes=tuple(notes),
@@ -196,23 +194,6 @@ def _refuse_own_folder(layout: Layout, old: str, new: str) -> None:
 
 
 # -- what is told
-
-
-def _left_alone(
-    state: State, holdings: Iterable[Holding], projects: Iterable[ProjectMove]
-) -> Iterator[LeftAlone]:
-    """What of project directories stays as it is."""
-    number = sum(move.transcripts for move in projects)
-    if number:
-        verb = "mentions" if number == 1 else "mention"
-        what = f"{plural(number, 'transcript')} still {verb} the old path: "
-        what += "harmless, Claude Code goes by the directory"
-        yield LeftAlone(str(state.layout.projects), what)
-    for holding in holdings:
-        yield from left_behind(holding)
-    for path in dict.fromkeys(state.closed):
-        what = "can't be read, so nobody knows whether it belongs to the move"
-        yield LeftAlone(str(path), what, ("ls", "-ld", str(path)))
 
 
 def _warnings(

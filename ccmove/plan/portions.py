@@ -17,7 +17,7 @@ from ccmove.claude.owners import BY_TRANSCRIPTS, Holding, session_of
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import HEAD, INDEX, MEMORY, Item, State, notes_among
 from ccmove.plan.meeting import is_file, name_of_both
-from ccmove.plan.model import LeftAlone, MovedNote, ProjectMove
+from ccmove.plan.model import MovedNote, ProjectMove
 from ccmove.plan.placing import Placer, mode_of
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index
@@ -293,42 +293,54 @@ def _notes_in_memory(projects: Path, move: ProjectMove) -> Iterator[Path]:
 # -- what is told
 
 
-def left_behind(holding: Holding) -> Iterator[LeftAlone]:
-    """What stays although it may be the move's, and how to bring it along or look at
-    it.
-    """
-    if not holding.claims:
-        yield from _unreadable_sessions(holding)
-    if not holding.moving or holding.stays_together:
-        return
-    directory = holding.directory.path
-    others = ", ".join(holding.staying) or "several paths of this move"
-    for item in holding.nobodys:
-        what = f"in a directory shared with {others}; nothing shows whose it is"
-        yield _to_look_at(directory / item.name, what)
-    new_paths = {holding.new_path(path) for path in holding.moving}
-    for path in holding.staying:
-        if holding.claims[path] != BY_TRANSCRIPTS or not holding.is_gone(path):
-            continue
-        number = len(holding.sessions_of(path))
-        what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-        words = ["doctor"]
-        if len(new_paths) == 1:
-            words = [path, *new_paths]
-        yield LeftAlone(str(directory), what, ("ccmove", *words))
+def leave_behind(
+    placer: Placer, holdings: Iterable[Holding], portions: Iterable[Portion]
+) -> None:
+    """Name what of project directories stays as it is."""
+    number = sum(portion.move.transcripts for portion in portions)
+    if number:
+        verb = "mentions" if number == 1 else "mention"
+        what = f"{plural(number, 'transcript')} still {verb} the old path: "
+        what += "harmless, Claude Code goes by the directory"
+        placer.leave(placer.projects, what)
+    for holding in holdings:
+        if not holding.claims:
+            _leave_unreadable_sessions(placer, holding)
+        if holding.moving and not holding.stays_together:
+            _leave_what_is_shared(placer, holding)
+    for path in dict.fromkeys(placer.state.closed):
+        what = "can't be read, so nobody knows whether it belongs to the move"
+        placer.leave(path, what, "ls", "-ld", str(path))
 
 
-def _unreadable_sessions(holding: Holding) -> Iterator[LeftAlone]:
+def _leave_unreadable_sessions(placer: Placer, holding: Holding) -> None:
     """Sessions whose path comes after what is read of them."""
     for item in holding.directory.transcripts:
         if item.path is None and (item.size or 0) > HEAD:
+            path = holding.directory.path / item.name
             what = "a session, perhaps of a folder in the old path: its first 8 MB "
             what += "name none"
-            yield _to_look_at(holding.directory.path / item.name, what)
+            placer.leave(path, what, "ls", "-l", str(path))
 
 
-def _to_look_at(path: Path, what: str) -> LeftAlone:
-    return LeftAlone(str(path), what, ("ls", "-l", str(path)))
+def _leave_what_is_shared(placer: Placer, holding: Holding) -> None:
+    """What may be the move's, and how to bring it along or look at it."""
+    directory = holding.directory.path
+    others = ", ".join(holding.staying) or "several paths of this move"
+    for item in holding.nobodys:
+        path = directory / item.name
+        what = f"in a directory shared with {others}; nothing shows whose it is"
+        placer.leave(path, what, "ls", "-l", str(path))
+    new_paths = {holding.new_path(path) for path in holding.moving}
+    for old in holding.staying:
+        if holding.claims[old] != BY_TRANSCRIPTS or not holding.is_gone(old):
+            continue
+        sessions = plural(len(holding.sessions_of(old)), "session")
+        what = f"{sessions} of {old}, whose folder is gone"
+        words = ["doctor"]
+        if len(new_paths) == 1:
+            words = [old, *new_paths]
+        placer.leave(directory, what, "ccmove", *words)
 
 
 def reasons(holdings: Iterable[Holding], downloads: Iterable[Way]) -> Iterator[str]:
