@@ -15,7 +15,7 @@ from ccmove.claude.layout import PROJECT_FILES, USER_SETTINGS, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.naming import encode
 from ccmove.claude.reading import is_there, names_in
-from ccmove.claude.state import ALIASES, INDEX, State
+from ccmove.claude.state import INDEX, State
 from ccmove.errors import LinkError, RefusedError, describe
 from ccmove.hints import again
 from ccmove.plan.model import Request
@@ -67,6 +67,7 @@ def _may_be_there(path: Path) -> bool:
 PLACES = [
     Place("plugins/installed_plugins.json", settings.plugins),
     Place("plugins/known_marketplaces.json", settings.marketplaces),
+    Place("projects/*/.session-aliases", lines.aliases),
     Place("bridge-pointer.json", settings.folders),
     Place("projects/*/bridge-pointer.json", settings.folders),
     Place("daemon.json", settings.folders, of_daemon=True),
@@ -75,25 +76,6 @@ PLACES = [
 
 
 # -- documents, each with its new text
-
-
-def rewrite_aliases(
-    placer: Placer, portions: Iterable[Portion], names: NameMap
-) -> None:
-    """Lines of any project's aliases that name a directory which gets another name.
-
-    The sessions of one that is split are in two directories then: both are named.
-    """
-    for file in placer.state.having(ALIASES):
-        draft = placer.draft(file)
-        directories = draft.text.split("\n")
-        text = lines.aliases(draft.text, names)
-        for portion in portions:
-            is_split = portion.move.kind == "split"
-            if is_split and str(portion.source) in directories:
-                line = f"{portion.target}\n"
-                text = lines.appended(text, line)
-        draft.text = text
 
 
 def rewrite_indexes(
@@ -244,8 +226,6 @@ def project_files(layout: Layout, folder: Path) -> list[Path]:
 
 def is_state(layout: Layout, path: Path) -> bool:
     """Whether it is a config directory and not a project's own `.claude`."""
-    if not os.path.isdir(path):
-        return False
     states = (layout.config_dir, layout.home / ".claude")
     return os.path.realpath(path) in map(os.path.realpath, states)
 

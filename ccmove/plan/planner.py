@@ -16,7 +16,6 @@ from ccmove.plan.files import (
     moved_folders,
     occurrences_of,
     other_files,
-    rewrite_aliases,
     rewrite_config,
     rewrite_indexes,
     rewrite_others,
@@ -83,7 +82,6 @@ def plan_move(
     inside = occurrences_of(state, paths)
     others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
-    rewrite_aliases(placer, portions, names)
     rewrite_others(placer, others, inside, names)
     rewrite_config(placer, paths, request)
 
@@ -121,7 +119,7 @@ def plan_move(
         settings_in=tuple(dict.fromkeys(with_settings)),
         prompts_at_new=tuple(digests),
         own_at_new=tuple(own),
-        left_alone=tuple(placer.left_alone),
+        left_alone=tuple(dict.fromkeys(placer.left_alone)),
         remembering=sum(portion.remembering for portion in portions),
         warnings=tuple(warnings),
         notes=tuple(notes),

@@ -308,7 +308,7 @@ def leave_behind(
             _leave_unreadable_sessions(placer, holding)
         if holding.moving and not holding.stays_together:
             _leave_what_is_shared(placer, holding)
-    for path in dict.fromkeys(placer.state.closed):
+    for path in placer.state.closed:
         what = "can't be read, so nobody knows whether it belongs to the move"
         placer.leave(path, what, "ls", "-ld", str(path))
 
@@ -333,9 +333,11 @@ def _leave_what_is_shared(placer: Placer, holding: Holding) -> None:
         placer.leave(path, what, "ls", "-l", str(path))
     new_paths = {holding.new_path(path) for path in holding.moving}
     for old in holding.staying:
-        if holding.claims[old] != BY_TRANSCRIPTS or not holding.is_gone(old):
+        has_sessions = holding.claims[old] == BY_TRANSCRIPTS
+        if not has_sessions or not holding.is_gone(old):
             continue
-        sessions = plural(len(holding.sessions_of(old)), "session")
+        number = len(holding.sessions_of(old))
+        sessions = plural(number, "session")
         what = f"{sessions} of {old}, whose folder is gone"
         words = ["doctor"]
         if len(new_paths) == 1:

@@ -1,17 +1,29 @@
 """Texts made of lines: session aliases, and notes that are merged and taken apart."""
 
+from pathlib import PurePath
+
 from ccmove.rewrite.compare import ChangedLine, changed_lines
-from ccmove.rewrite.pathmap import NameMap
+from ccmove.rewrite.pathmap import NameMap, PathMap
 
 
-def aliases(text: str, names: NameMap) -> str:
-    """.session-aliases with the lines that name a moved project directory changed."""
+def aliases(text: str, _: PathMap, names: NameMap) -> str:
+    """.session-aliases with the lines that name a moved project directory changed.
+
+    The sessions of one that is split are in two directories then: both are named.
+    """
     lines = []
+    parts = []
     for line in text.split("\n"):
         path = line.rstrip("\r")
         new = names.map(path) or path
         lines.append(new + line[len(path) :])
-    return "\n".join(lines)
+        directory = PurePath(path)
+        for key, target in names.sessions.items():
+            if key[0] == directory.name:
+                part = directory.with_name(target)
+                parts.append(str(part))
+    moved = "\n".join(lines)
+    return appended(moved, "\n".join(parts))
 
 
 def appended(text: str, addition: str) -> str:
