@@ -24,7 +24,7 @@ from ccmove.plan.portions import Portion
 from ccmove.rewrite import config, index, lines, settings
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.occurrences import Occurrences
-from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.pathmap import Move, NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
 from ccmove.rewrite.windows import compared
 
@@ -79,51 +79,50 @@ PLACES = [
 
 
 def rewrite_indexes(
-    placer: Placer, portions: Iterable[Portion], paths: PathMap, names: NameMap
+    placer: Placer, portions: Iterable[Portion], names: NameMap
 ) -> None:
     """The new paths in each index, without the entries of what leaves it."""
-    for source, parts in groupby(portions, lambda portion: portion.source):
+    for source, group in groupby(portions, lambda portion: portion.source):
         file = source / INDEX
+        parts = list(group)
         if not is_there(file):
             continue
         draft = placer.draft(file)
-        first, *others = parts
         try:
-            draft.text = _rewritten_index(draft.text, [first, *others], paths, names)
+            draft.text = _rewritten_index(draft.text, parts, names)
         except NotJsonError as error:
             ends = file
-            if first.move.kind == "rename":
-                ends = first.target / INDEX
+            if parts[0].move.kind == "rename":
+                ends = parts[0].target / INDEX
             what = f"not valid JSON ({error}), and stays as it is"
             what += "; Claude Code needs no index"
             placer.leave(ends, what, "mv", "-n", str(ends), f"{ends}.old")
 
 
-def _rewritten_index(
-    text: str, parts: list[Portion], paths: PathMap, names: NameMap
-) -> str:
+def _rewritten_index(text: str, parts: list[Portion], names: NameMap) -> str:
     """An index says whose it is, and whose each session: of one who is there then.
 
     It may name another path of the same encoded name, whose own sessions are gone.
     """
     holding = parts[0].holding
+    directory = holding.directory.name
     residents = holding.remaining
     kinds = {part.move.kind for part in parts}
     if kinds == {"rename"}:
         residents = [part.move.new_path for part in parts]
-    leaving: set[str] = set()
-    for part in parts:
-        leaving.update(session for session, _ in part.index_entries)
-    if leaving:
-        text = index.without(text, leaving)
     homes = {compared(path) for path in residents}
+    heir = residents[0] if residents else None
+    for part in parts:
+        if part.index_entries:
+            leaving = dict(part.index_entries)
+            text = index.without(text, leaving)
 
     def resident(path: str) -> str | None:
-        new_path = paths.map(path)
+        new_path = names.paths.map(path)
         is_at_home = compared(new_path or path) in homes
-        if is_at_home or encode(path) != holding.directory.name:
+        if is_at_home or encode(path) != directory:
             return new_path
-        return residents[0] if residents else None
+        return heir
 
     if kinds == {"split"}:
         return index.with_owner(text, resident)
@@ -226,8 +225,9 @@ def project_files(layout: Layout, folder: Path) -> list[Path]:
 
 def is_state(layout: Layout, path: Path) -> bool:
     """Whether it is a config directory and not a project's own `.claude`."""
-    states = (layout.config_dir, layout.home / ".claude")
-    return os.path.realpath(path) in map(os.path.realpath, states)
+    real = os.path.realpath(path)
+    usual = layout.home / ".claude"
+    return real in (str(layout.config_dir), os.path.realpath(usual))
 
 
 def user_settings(layout: Layout) -> list[Path]:
@@ -238,7 +238,7 @@ def desktop_files(layout: Layout) -> list[Path]:
     return sorted(layout.desktop_sessions.rglob("local_*.json"))
 
 
-def moved_folders(pairs: Iterable[tuple[str, str]], *, at_old: bool) -> list[Folder]:
+def moved_folders(pairs: Iterable[Move], *, at_old: bool) -> list[Folder]:
     """Those of the folders that are on disk, `at_old` while they are to be renamed."""
     folders = []
     for old, new in dict.fromkeys(pairs):

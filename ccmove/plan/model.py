@@ -26,7 +26,7 @@ from ccmove.plan.records import (
     one_of,
 )
 from ccmove.rewrite.history import Rule, Scan
-from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.rewrite.pathmap import Move, PathMap, is_root
 from ccmove.text import command_line
 
 # begins the name of a project folder that makes room for another
@@ -58,17 +58,17 @@ Movable = Annotated[str, can_be_moved]
 class Request:
     """What the user asked for: absolute paths, spelled as the client does."""
 
-    moves: tuple[tuple[str, str], ...]
+    moves: tuple[Move, ...]
     only: bool = False
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
     merge: bool = False  # also with another project
     # The same paths as the system spells them:
-    folders: tuple[tuple[str, str], ...] = ()
+    folders: tuple[Move, ...] = ()
 
     @property
-    def on_disk(self) -> tuple[tuple[str, str], ...]:
+    def on_disk(self) -> tuple[Move, ...]:
         """The moves as paths to open:
         a name that is not UTF-8 is spelled otherwise there.
         """
@@ -113,7 +113,7 @@ class ProjectMove:
     size: int = 0
 
     @property
-    def pair(self) -> tuple[str, str]:
+    def pair(self) -> Move:
         return self.path, self.new_path
 
 
@@ -292,10 +292,11 @@ class Undertaking:
     @property
     def paths(self) -> PathMap:
         """The moves; projects that are in none of them come along by themselves."""
-        return with_those_along(self.asked, [move.pair for move in self.projects])
+        pairs = [move.pair for move in self.projects]
+        return with_those_along(self.asked, pairs)
 
 
-def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:
+def with_those_along(asked: PathMap, pairs: Iterable[Move]) -> PathMap:
     """The moves, and each of these pairs that is in none of them: it comes along alone,
     without what is below it.
     """

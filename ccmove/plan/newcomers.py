@@ -157,8 +157,11 @@ def identity_of(state: State, path: str) -> Identity:
     folder = identity(path)
     if folder.remotes or folder.roots:
         return folder
-    links = state.repositories.items()
-    return Identity(frozenset(name.lower() for name, paths in links if path in paths))
+    remotes = set()
+    for name, paths in state.repositories.items():
+        if path in paths:
+            remotes.add(name.lower())
+    return Identity(frozenset(remotes))
 
 
 # -- what NEW has before

@@ -99,9 +99,9 @@ class Placer:
         regular file.
         """
         now = self.tree.now(path)
-        if now is None:
-            return self.tree.draft(path)
-        return self.draft(now) if is_file(now) else None
+        if now is not None and is_file(now):
+            return self.draft(now)
+        return self.tree.draft(path)
 
     def add(self, text: str, source: Path, final: Path, mode: int) -> None:
         """A text from `source` is brought to `final` as if it were a file."""
@@ -156,7 +156,8 @@ class Placer:
     def bring_all(self, moves: Iterable[PathMove]) -> None:
         """Bring project directories to others, as if at one moment."""
         parked = self.layout.run_dir / "parked"
-        for path, final in in_order(moves, lambda _, number: parked / str(number)):
+        steps = in_order(moves, lambda _, number: parked / str(number))
+        for path, final in steps:
             self.bring(path, final)
 
     def make_directory(self, path: Path, model: Path) -> None:
@@ -316,13 +317,13 @@ class Placer:
         """A project's own folder, which is never merged with anything."""
         now = self.tree.now(path) or path
         occupant = self.tree.now(target)
-        is_taken = occupant is not None and not os.path.samefile(occupant, now)
-        if is_taken:
+        if occupant is not None and not os.path.samefile(occupant, now):
             raise RefusedError(
                 f"{target} exists, so {path} can't be renamed to it",
                 again("move one of the two away, then try again"),
             )
-        self.tree.rename(path, target, folder_holds(now, self._drafts))
+        holds = folder_holds(now, self._drafts)
+        self.tree.rename(path, target, holds)
 
 
 def _turn(operation: Operation) -> int:

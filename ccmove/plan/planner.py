@@ -28,7 +28,7 @@ from ccmove.plan.model import (
     with_those_along,
 )
 from ccmove.plan.newcomers import what_new_has, who_is_at_new
-from ccmove.plan.placing import Placer, in_order, refuse_conflicts
+from ccmove.plan.placing import PathMove, Placer, in_order, refuse_conflicts
 from ccmove.plan.portions import (
     Portion,
     downloads_of,
@@ -81,7 +81,7 @@ def plan_move(
     leave_behind(placer, holdings, portions)
     inside = occurrences_of(state, paths)
     others = other_files(layout, request, folders)
-    rewrite_indexes(placer, portions, paths, names)
+    rewrite_indexes(placer, portions, names)
     rewrite_others(placer, others, inside, names)
     rewrite_config(placer, paths, request)
 
@@ -154,7 +154,7 @@ def _history(layout: Layout, paths: PathMap, tick: Tick) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen, rule)
 
 
-def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path], ...]:
+def _rename_folders(placer: Placer, request: Request) -> tuple[PathMove, ...]:
     """Plan to rename the project folders as well, if that is asked for; which they
     are.
     """

@@ -22,7 +22,7 @@ from ccmove.plan.placing import Placer, mode_of
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.pathmap import Move, NameMap, PathMap
 from ccmove.text import plural
 
 Way = tuple[Path, Path, str]  # of a directory: from where to where, and whose it is
@@ -115,7 +115,7 @@ def _portions(holding: Holding, paths: list[str], kind: str) -> Iterator[Portion
 
 
 def project_move(
-    pair: tuple[str, str],
+    pair: Move,
     names: tuple[str, str],
     kind: str,
     items: Iterable[Item],
@@ -250,7 +250,8 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
     """A row for each path, told from the tree in which everything is in place."""
     for portion in portions:
         move = portion.move
-        if move.kind == "rename" and tree.now(portion.target) != portion.source:
+        is_merged = tree.now(portion.target) != portion.source
+        if move.kind == "rename" and is_merged:
             move = replace(move, kind="merge")
         yield move
 

@@ -16,14 +16,16 @@ def aliases(text: str, _: PathMap, names: NameMap) -> str:
     for line in text.split("\n"):
         path = line.rstrip("\r")
         new = names.map(path) or path
-        lines.append(new + line[len(path) :])
+        tail = line.removeprefix(path)
+        lines.append(new + tail)
         directory = PurePath(path)
         for key, target in names.sessions.items():
             if key[0] == directory.name:
                 part = directory.with_name(target)
                 parts.append(str(part))
     moved = "\n".join(lines)
-    return appended(moved, "\n".join(parts))
+    added = "\n".join(parts)
+    return appended(moved, added)
 
 
 def appended(text: str, addition: str) -> str:
