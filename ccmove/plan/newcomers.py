@@ -40,14 +40,14 @@ def who_is_at_new(
     numbers: dict[str, int] = {}
     for move in moves:
         new = move.new_path
+        is_in_place = move.source == move.target
         # One folder in two cases has had one directory all along: nothing in it is
         # NEW's alone.
-        is_own = move.source == move.target
-        is_old_itself = is_own and owners.is_respelled(move.path, new)
-        if is_old_itself or move.target not in directories:
+        is_respelled = is_in_place and owners.is_respelled(move.path, new)
+        if is_respelled or move.target not in directories:
             continue
         holding = owners.of(move.target)
-        if not is_own:
+        if not is_in_place:
             refuse_twin(holding, new)
         own = holding.sessions_of(new)
         if not own or new in holding.moving:  # what is there leaves

@@ -84,14 +84,15 @@ class Placer:
         """The text that is planned for the document that is at `path` now."""
         if path not in self._drafts:
             document = self.needed(path)
-            self.seen.setdefault(path, document.seen)
             self._drafts[path] = Draft(document.text, document)
         return self._drafts[path]
 
     def needed(self, path: Path) -> Document:
+        """The document that is at `path` now, and has to be as it is until the run."""
         document = self.state.document(path)
         if document is None:
             raise StaleLookError(f"{path} is gone", again("try again"))
+        self.seen.setdefault(path, document.seen)
         return document
 
     def draft_at(self, path: Path) -> Draft | None:

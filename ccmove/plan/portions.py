@@ -33,7 +33,9 @@ class Portion:
     """What of a directory is one path's and goes to another one."""
 
     holding: Holding
-    move: ProjectMove  # a rename (whether it becomes a merge the tree tells) or a part
+    move: (
+        ProjectMove  # rename (it may become a merge, as the tree tells), same or split
+    )
     items: tuple[Item, ...]
 
     @property
@@ -277,9 +279,8 @@ def moved_notes(placer: Placer, moves: list[ProjectMove]) -> Iterator[MovedNote]
                 continue
             mode = mode_of(file)
             document = placer.needed(file)
-            data = document.data
-            seen = placer.seen.setdefault(file, document.seen)
-            yield MovedNote(file, ends, data, mode, seen.mtime_ns)
+            date = document.seen.mtime_ns
+            yield MovedNote(file, ends, document.data, mode, date)
 
 
 def _notes_in_memory(projects: Path, move: ProjectMove) -> Iterator[Path]:
