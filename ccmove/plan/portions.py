@@ -33,9 +33,8 @@ class Portion:
     """What of a directory is one path's and goes to another one."""
 
     holding: Holding
-    move: (
-        ProjectMove  # rename (it may become a merge, as the tree tells), same or split
-    )
+    # A rename (whether it becomes a merge the tree tells), same or split:
+    move: ProjectMove
     items: tuple[Item, ...]
 
     @property
