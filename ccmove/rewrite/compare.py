@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import count, zip_longest
 from typing import NamedTuple
 
-from ccmove.rewrite.index import key_of
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Part, Pointer, parse, show
 from ccmove.text import as_text, readable_size
 
 
@@ -72,21 +71,10 @@ def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
         yield Difference(at, _shown(a), _shown(b))
 
 
-class _Part(NamedTuple):
-    """A member of an object or an item of a list."""
-
-    token: str | int  # its name or number
-    key: str  # by which it is known again
-    node: Node
-
-
-_Parts = list[_Part]
-
-
 def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Side by side where as many belong together, so that a name may have changed."""
-    our_parts = _parts(a)
-    their_parts = _parts(b)
+    our_parts = a.parts()
+    their_parts = b.parts()
     if len(our_parts) == len(their_parts):
         yield from _side_by_side(our_parts, their_parts, at)
         return
@@ -101,7 +89,9 @@ def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
             yield from _gone_and_new(ours, theirs, at)
 
 
-def _gone_and_new(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
+def _gone_and_new(
+    ours: list[Part], theirs: list[Part], at: Pointer
+) -> Iterator[Difference]:
     for gone in ours:
         pointer = (*at, gone.token)
         yield Difference(pointer, _shown(gone.node), None)
@@ -110,21 +100,14 @@ def _gone_and_new(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Differe
         yield Difference(pointer, None, _shown(new.node))
 
 
-def _side_by_side(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
+def _side_by_side(
+    ours: list[Part], theirs: list[Part], at: Pointer
+) -> Iterator[Difference]:
     for our, their in zip(ours, theirs, strict=True):
         pointer = (*at, our.token)
         if isinstance(our.token, str) and our.token != their.token:
             yield Difference(pointer, our.key, their.key, is_key=True)
         yield from _differences(our.node, their.node, pointer)
-
-
-def _parts(node: Node) -> _Parts:
-    items = node.items
-    if node.kind == "{":
-        names = node.names
-        return list(map(_Part, names, names, items))
-    keys = map(key_of, items)
-    return list(map(_Part, count(), keys, items))
 
 
 def _shown(part: Node) -> str:

@@ -26,11 +26,8 @@ def rewritten(text: str, paths: PathMap) -> str:
     repositories'. Values that hold paths are for `with_values`.
     """
     root = parse(text)
-    repos = root.members().get(REPOS)
+    splices = repo_splices(root, paths.map)
     projects = projects_in(root)
-    splices: list[Splice] = []
-    if repos is not None:
-        splices += repo_splices(repos, paths.map)
     if projects is not None:
         new = _projects(projects, paths)
         splices.append((projects, new))
@@ -162,16 +159,18 @@ def _with_lacking(ours: Node, theirs: Node) -> str:
 
     Whole ones: mixing the arguments of two servers of one name serves nobody.
     """
-    names = theirs.known()
-    lacking = dict(zip(names, theirs.items, strict=True))
-    for name in ours.known():
-        lacking.pop(name, None)
-    added = [(name, item.raw) for name, item in lacking.items()]
+    lacking = theirs.by_key()
+    for key in ours.by_key():
+        lacking.pop(key, None)
+    added = [(name, node.raw) for name, node in lacking.items()]
     return make.changed(ours, {}, added)
 
 
-def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
+def repo_splices(root: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
+    repos = root.members().get(REPOS)
+    if repos is None:
+        return []
     splices = make.pointer_splices(repos, {"*": mapper})
     for folders in repos.members().values():
         if folders.kind == "[":

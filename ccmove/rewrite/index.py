@@ -10,6 +10,7 @@ from ccmove.rewrite.splice import Mapper, Texts, at_pointers, changed, replaced
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
+PATHS = ("projectPath", "fullPath")  # in an entry
 
 
 def _entry_list(text: str) -> Node:
@@ -18,12 +19,6 @@ def _entry_list(text: str) -> Node:
     if entries is None or entries.kind != "[":
         raise NotJsonError("an index without entries")
     return entries
-
-
-def key_of(entry: Node) -> str:
-    """What an entry is known by: its session, or else its very text."""
-    session = entry.string("sessionId")
-    return entry.raw if session is None else session
 
 
 def rewritten(text: str, new_path: Mapper, names: NameMap) -> str:
@@ -44,12 +39,12 @@ def sessions_of(text: str, paths: set[str]) -> set[str]:
     sessions = set()
     for entry in _entry_list(text).items:
         if entry.string("projectPath") in paths:
-            sessions.add(key_of(entry))
+            sessions.add(entry.key)
     return sessions
 
 
 def entries(text: str) -> Entries:
-    return [(key_of(entry), entry.raw) for entry in _entry_list(text).items]
+    return [(entry.key, entry.raw) for entry in _entry_list(text).items]
 
 
 def with_entries(text: str, added: Entries) -> str:
@@ -57,8 +52,7 @@ def with_entries(text: str, added: Entries) -> str:
     lacking = dict(reversed(added))
     entry_list = _entry_list(text)
     for item in entry_list.items:
-        key = key_of(item)
-        lacking.pop(key, None)
+        lacking.pop(item.key, None)
     in_order = reversed(lacking.items())
     longer = changed(entry_list, {}, in_order)
     return replaced(entry_list, longer)
@@ -74,7 +68,7 @@ def without(text: str, keys: Collection[str]) -> str:
     entry_list = _entry_list(text)
     texts: Texts = {}
     for number, item in enumerate(entry_list.items):
-        if key_of(item) in keys:
+        if item.key in keys:
             texts[number] = None
     shorter = changed(entry_list, texts)
     return replaced(entry_list, shorter)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring
+from typing import NamedTuple
 
 Pointer = tuple[str | int, ...]
 Scanner = Callable[[str, int], tuple[object, int]]  # what begins there, where it ends
@@ -40,6 +41,9 @@ class Number:
     """
 
     text: str
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 @dataclass(eq=False)
@@ -109,13 +113,35 @@ class Node:
             value = self.value.get(name)
         return value if isinstance(value, str) else None
 
-    def known(self) -> list[str]:
-        """What each item is known by: its name or, in a list,
-        its value in whatever spelling.
+    @property
+    def key(self) -> str:
+        """What it is known by in a list: the session that it is about, else its value
+        in whatever spelling.
         """
+        session = self.string("sessionId")
+        return repr(self.value) if session is None else session
+
+    def parts(self) -> list[Part]:
+        """What counts in an object or a list."""
         if self.kind == "{":
-            return self.names
-        return [repr(item.value) for item in self.items]
+            return [Part(*member) for member in self.members().items()]
+        return [Part(*item) for item in enumerate(self.items)]
+
+    def by_key(self) -> dict[str, Node]:
+        """Its parts by what they are known by."""
+        return {part.key: part.node for part in self.parts()}
+
+
+class Part(NamedTuple):
+    """A member of an object, or an item of a list."""
+
+    token: str | int  # its name or number
+    node: Node
+
+    @property
+    def key(self) -> str:
+        """What it is known by: its name or, in a list, as the node itself."""
+        return self.token if isinstance(self.token, str) else self.node.key
 
 
 @lru_cache(maxsize=4)  # each step of a plan asks for the config file, mostly unchanged
@@ -195,11 +221,8 @@ _skim = _skimmer.scan_once  # type: ignore[attr-defined]
 def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
     """Every node that counts with the pointer to it, parents first."""
     yield at, node
-    for token, item in node.members().items():
-        yield from walk(item, (*at, token))
-    if node.kind == "[":
-        for number, item in enumerate(node.items):
-            yield from walk(item, (*at, number))
+    for token, part in node.parts():
+        yield from walk(part, (*at, token))
 
 
 def show(pointer: Pointer) -> str:

@@ -1,15 +1,21 @@
 """Take what a run changed out of a document that was changed since.
 
 Three texts: `before` and `after` are what the run found and left, `now` is the document
-today. What the run changed goes back value by value where it is still what the run
-wrote; all that came later stays, and where both is not possible, what came later wins
-and is named. Every other byte of `now` stays.
+today. As in any three-way merge the base is what both sides began with, here `after`;
+ours is `before`, and theirs is `now`. One rule holds for every member of an object and
+every item of a list:
 
-As in any such merge the base is what both sides began with, here `after`; ours is
-`before`, and theirs is `now`.
+- What the run did not change is as it is now.
+- What is still as the run left it is as it was before: it comes back, or goes.
+- What was changed since stays, and where the run had changed it, too, it is named.
+- What vanished since stays away; it is named where the run had changed it.
+
+A member is known by its name, an entry of an index by its session, any other item by
+its value: the order of a list does not count, but for arguments, which are one value.
+What came since stays, or follows the folder. Every other byte of `now` stays.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -23,13 +29,14 @@ from ccmove.rewrite.windows import slashed
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
-ENTRIES = ("entries",)  # where an index has them
-SESSION = (*ENTRIES, 0, "sessionId")  # of any of them
+SESSION = ("entries", 0, "sessionId")  # of any entry of an index
+# How deep parts of a value come and go by themselves: the servers of a project, say.
+# Half a server serves nobody.
+DEEPEST_PARTS = 3
 
 # A value with where it is; an object or a list has no value of its own.
 _Fact = tuple[Pointer, str | None]
 _Members = dict[str, Node]
-_Groups = dict[str, list[str]]
 
 
 class _Versions(NamedTuple):
@@ -42,6 +49,10 @@ class _Versions(NamedTuple):
     def are_all(self, kind: str) -> bool:
         """Whether all three are of this kind, "{" for an object or "[" for a list."""
         return all(node.kind == kind for node in self)
+
+    @property
+    def items(self) -> list[list[Node]]:
+        return [node.items for node in self]
 
 
 @dataclass(frozen=True)
@@ -66,17 +77,14 @@ def taken_out(
     if form == "lines":
         return without_lines(before, after, now)
     try:
-        base = parse(after)
-        ours = parse(before)
-        theirs = parse(now)
+        versions = _Versions(parse(after), parse(before), parse(now))
     except NotJsonError:
         return now, [EVERYTHING]
-    versions = _Versions(base, ours, theirs)
     if _is_out(versions):
         return now, []
     taking = _Taking(form, before + after, back, renamed)
-    merged = taking.merged(versions, ())
-    text = make.replaced(theirs, merged)
+    merged = taking.merged((), versions)
+    text = make.replaced(versions.theirs, merged)
     text = taking.followed(text)
     lost = dict.fromkeys(taking.lost)  # each once
     return text, list(lost)
@@ -88,15 +96,12 @@ def _is_out(versions: _Versions) -> bool:
     Nothing that only the run wrote is there, but what it took away is, every object at
     least, and every session of an index. Else a swap would be swapped again.
     """
-    base_facts = _facts(versions.base)
-    our_facts = _facts(versions.ours)
-    their_facts = _facts(versions.theirs)
-    written = base_facts - our_facts
-    if written & their_facts:
+    base, ours, theirs = map(_facts, versions)
+    if (base - ours) & theirs:
         return False
-    gone = our_facts - base_facts
+    gone = ours - base
     objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
-    return objects <= their_facts and bool(gone & their_facts)
+    return objects <= theirs and bool(gone & theirs)
 
 
 def _facts(root: Node) -> set[_Fact]:
@@ -107,8 +112,7 @@ def _facts(root: Node) -> set[_Fact]:
         value = None
         if node.kind not in "{[":
             value = repr(node.value)
-        fact = (pointer, value)
-        facts.add(fact)
+        facts.add((pointer, value))
     return facts
 
 
@@ -122,20 +126,119 @@ class _Taking:
     renamed: Mapper
     lost: list[str] = field(default_factory=list)
 
-    def lose(self, *at: str | int) -> None:
+    def lose(self, at: Pointer) -> None:
         """This stays, and is named.
 
         What the client made of an entry of an index is not a loss.
         """
         if not self._are_entries(at[:1]):
-            words = map(str, at)
-            self.lost.append(" > ".join(words))
+            self.lost.append(" > ".join(map(str, at)))
 
     def _are_entries(self, at: Pointer) -> bool:
-        return self.form == "index" and at == ENTRIES
+        return self.form == "index" and at == SESSION[:1]
 
-    def _are_projects(self, at: Pointer) -> bool:
-        return self.form == "config" and at == (config.PROJECTS,)
+    # -- values
+
+    def merged(self, at: Pointer, versions: _Versions) -> str:
+        """The text of `theirs` without what the run did to this value."""
+        base, ours, theirs = versions
+        if versions.are_all("{"):
+            return self._object(at, versions)
+        if ours.value == base.value:  # untouched
+            return theirs.raw
+        if theirs.value == base.value:
+            return ours.raw
+        if theirs.value == ours.value:  # back already
+            return theirs.raw
+        if versions.are_all("[") and at[-1:] != (ORDERED,):
+            return self._list(at, versions)
+        # Changed by both it stays, and is named unless it follows what has gone back.
+        if make.moved(theirs, self.value_back) is None:
+            self.lose(at)
+        return theirs.raw
+
+    def _object(self, at: Pointer, versions: _Versions) -> str:
+        base, ours, theirs = versions
+        if self.form == "config" and at == (config.PROJECTS,):
+            projects = _Projects(self, base.members(), ours.members(), theirs)
+            return projects.taken_out()
+        if base.raw == ours.raw:
+            return theirs.raw
+        return self._by_parts(at, versions)
+
+    def _list(self, at: Pointer, versions: _Versions) -> str:
+        """Objects side by side where each version has as many; else item by item."""
+        if self._are_entries(at) or not _hold_as_many_objects(versions):
+            return self._by_parts(at, versions)
+        texts: Texts = {}
+        for number, row in enumerate(zip(*versions.items, strict=True)):
+            texts[number] = self.merged(at, _Versions(*row))
+        return make.changed(versions.theirs, texts)
+
+    def _by_parts(self, at: Pointer, versions: _Versions) -> str:
+        """Member by member, or item by item; those that only `theirs` has stay."""
+        theirs = versions.theirs
+        base_parts = versions.base.by_key()
+        our_parts = self._originals(at, versions)
+
+        def below(key: str) -> Pointer:
+            return (*at, key) if theirs.kind == "{" else at
+
+        texts: Texts = {}
+        for part in theirs.parts():
+            key = part.key
+            base = base_parts.get(key)
+            ours = our_parts.get(key)
+            texts[part.token] = self._part(below(key), base, ours, part.node)
+        their_keys = theirs.by_key()
+        added: list[tuple[str, str]] = []
+        for key, original in our_parts.items():
+            if key in their_keys:
+                continue
+            if key not in base_parts:  # the run took it
+                added.append((key, original.raw))
+            elif base_parts[key].value != original.value:  # it vanished since
+                self.lose(below(key))
+        return make.changed(theirs, texts, added)
+
+    def _originals(self, at: Pointer, versions: _Versions) -> _Members:
+        """Our parts by what the run made of them.
+
+        Where it left as many items of a list as there were, each was made from the one
+        in its place.
+        """
+        base, ours, _ = versions
+        is_list = base.kind == "[" and not self._are_entries(at)
+        if not is_list or len(base.items) != len(ours.items):
+            return ours.by_key()
+        keys = [part.key for part in base.parts()]
+        return dict(zip(keys, ours.items, strict=True))
+
+    def _part(
+        self, at: Pointer, base: Node | None, ours: Node | None, theirs: Node
+    ) -> str | None:
+        """What becomes of a part that the run may have added or taken; None: it goes."""
+        if base is not None and ours is not None:
+            return self.merged(at, _Versions(base, ours, theirs))
+        if base is not None:
+            return self._added_by_the_run(at, base, theirs)
+        if ours is None or ours.value == theirs.value:
+            return theirs.raw
+        # The run took it, and it was made again since: it gets what it lacks.
+        self.lose(at)
+        if theirs.kind != "{":
+            return theirs.raw
+        return config.merged(theirs.raw, ours.raw)
+
+    def _added_by_the_run(self, at: Pointer, base: Node, theirs: Node) -> str | None:
+        """It goes, but for what came since; an entry of an index goes in any case."""
+        if theirs.value == base.value or self._are_entries(at):
+            return None
+        if len(at) > DEEPEST_PARTS or _is_another(base, theirs):
+            self.lose(at)
+        return _what_came_since(base, theirs, len(at))
+
+    # -- strings that came since
 
     def path_back(self, string: str) -> str | None:
         """Where a path that came since belongs.
@@ -152,190 +255,17 @@ class _Taking:
         """`text` in which strings that came since follow what has gone back."""
         return make.with_strings(text, self.value_back, is_no_text)
 
-    # -- values
-
-    def merged(self, versions: _Versions, at: Pointer) -> str:
-        """The text of `theirs` without what the run did to this value."""
-        base, ours, theirs = versions
-        are_objects = versions.are_all("{")
-        are_lists = versions.are_all("[")
-        if are_objects and self._are_projects(at):
-            projects = _Projects(self, base.members(), ours.members(), theirs)
-            return projects.taken_out()
-        if base.raw == ours.raw:
-            return theirs.raw
-        if are_objects:
-            return self._object(versions, at)
-        if are_lists and self._are_entries(at):
-            return self._entries(versions)
-        if ours.value in (base.value, theirs.value):  # untouched, or back already
-            return theirs.raw
-        if theirs.value == base.value:
-            return ours.raw
-        if are_lists and at[-1:] != (ORDERED,):
-            return self._list(versions, at)
-        # Changed by both it stays, and is named unless it follows what has gone back.
-        if make.moved(theirs, self.value_back) is None:
-            self.lose(*at)
-        return theirs.raw
-
-    def _object(self, versions: _Versions, at: Pointer) -> str:
-        """Member by member; those that only `theirs` has stay."""
-        base_members = versions.base.members()
-        our_members = versions.ours.members()
-        their_members = versions.theirs.members()
-        texts: Texts = {}
-        added: dict[str, str] = {}
-        for name in our_members | base_members:
-            base = base_members.get(name)
-            ours = our_members.get(name)
-            theirs = their_members.get(name)
-            below = (*at, name)
-            text = self._member(base, ours, theirs, below)
-            if theirs is not None:
-                texts[name] = text
-            elif text is not None:
-                added[name] = text
-        at_the_end = added.items()
-        return make.changed(versions.theirs, texts, at_the_end)
-
-    def _member(
-        self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
-    ) -> str | None:
-        """The text of a member that each of the three may lack; None: there is none."""
-        if base is None:
-            assert ours is not None  # else it came since, and nobody asks
-            return self._taken_by_the_run(ours, theirs, at)
-        if ours is None:
-            return self._added_by_the_run(base, theirs, at)
-        if theirs is None:  # it vanished since
-            if ours.value != base.value:
-                self.lose(*at)
-            return None
-        return self.merged(_Versions(base, ours, theirs), at)
-
-    def _taken_by_the_run(self, ours: Node, theirs: Node | None, at: Pointer) -> str:
-        """It comes back; where it was made again since, it adds what that lacks."""
-        if theirs is None or theirs.value == ours.value:
-            return ours.raw
-        self.lose(*at)
-        if theirs.kind != "{":
-            return theirs.raw
-        return config.merged(theirs.raw, ours.raw)
-
-    def _added_by_the_run(
-        self, base: Node, theirs: Node | None, at: Pointer
-    ) -> str | None:
-        """It goes, unless it was changed since; of a project's tools or servers, say,
-        each by itself.
-        """
-        if theirs is None or theirs.value == base.value:
-            return None
-        since: str | None = theirs.raw
-        is_loss = True
-        if self._are_projects(at[:1]) and len(at) == 3:
-            since = _what_came_since(base, theirs, 1)
-            is_loss = _is_another(base, theirs)
-        if is_loss:
-            self.lose(*at)
-        return since
-
-    def _list(self, versions: _Versions, at: Pointer) -> str:
-        """A list without order: each item that the run changed, added or took."""
-        if _hold_as_many_objects(versions):
-            return self._objects_by_number(versions, at)
-        base, ours, _ = versions
-        if len(base.items) == len(ours.items):
-            return self._items_changed(versions, at)
-        return self._items_added_or_taken(versions)
-
-    def _objects_by_number(self, versions: _Versions, at: Pointer) -> str:
-        base, ours, theirs = versions
-        rows = zip(base.items, ours.items, theirs.items, strict=True)
-        texts: Texts = {}
-        for number, row in enumerate(rows):
-            texts[number] = self.merged(_Versions(*row), at)
-        return make.changed(theirs, texts)
-
-    def _items_changed(self, versions: _Versions, at: Pointer) -> str:
-        """Each item that is still what the run wrote becomes what it was made from."""
-        base, ours, theirs = versions
-        base_items = base.known()
-        our_items = ours.known()
-        their_items = theirs.known()
-        originals = dict(zip(base_items, ours.items, strict=True))
-        texts: Texts = {}
-        for number, item in enumerate(their_items):
-            if item in originals:
-                original = originals[item]
-                texts[number] = original.raw
-        for item, item_before in zip(base_items, our_items, strict=True):
-            is_changed = item != item_before
-            if is_changed and item not in their_items:
-                self.lose(*at)  # it vanished
-        return make.changed(theirs, texts)
-
-    @staticmethod
-    def _items_added_or_taken(versions: _Versions) -> str:
-        """What the run added goes, and what it took comes back."""
-        base, ours, theirs = versions
-        base_items = base.known()
-        our_items = ours.known()
-        their_items = theirs.known()
-        texts: Texts = {}
-        for number, item in enumerate(their_items):
-            is_of_the_run = item in base_items and item not in our_items
-            if is_of_the_run:
-                texts[number] = None
-        added: list[tuple[str, str]] = []
-        for item, node in zip(our_items, ours.items, strict=True):
-            is_there = item in base_items or item in their_items
-            if not is_there:
-                added.append((item, node.raw))
-        return make.changed(theirs, texts, added)
-
-    def _entries(self, versions: _Versions) -> str:
-        """Entries of an index, each known by its session.
-
-        One that the run added leaves, also when the client has rewritten it.
-        """
-        base, ours, theirs = versions
-        base_entries = _by_session(base)
-        our_entries = _by_session(ours)
-        their_entries = _by_session(theirs)
-        texts: Texts = {}
-        for number, entry in enumerate(theirs.items):
-            key = _key(entry)
-            if key not in base_entries:
-                continue
-            if key not in our_entries:
-                texts[number] = None
-                continue
-            of_session = _Versions(base_entries[key], our_entries[key], entry)
-            texts[number] = self.merged(of_session, ENTRIES)
-        added: dict[str, str] = {}
-        for key, entry in our_entries.items():
-            is_there = key in base_entries or key in their_entries
-            if not is_there:
-                added[key] = entry.raw
-        return make.changed(theirs, texts, added.items())
-
-    # -- strings that came since
-
     def followed(self, text: str) -> str:
-        """`text` in which strings that came since follow what has gone back."""
-        if self.form == "config":
-            return self._config_followed(text)
+        """The same of a whole document, by its form.
+
+        Of a config file only the folders of repositories: the projects are done with
+        by now.
+        """
         if self.form == "index":
             return self._index_followed(text)
-        return self.with_values_back(text)
-
-    def _config_followed(self, text: str) -> str:
-        """Only the folders of repositories: the projects are done with by now."""
-        repos = parse(text).members().get(config.REPOS)
-        if repos is None:
-            return text
-        splices = config.repo_splices(repos, self.path_back)
+        if self.form != "config":
+            return self.with_values_back(text)
+        splices = config.repo_splices(parse(text), self.path_back)
         return make.apply(text, splices)
 
     def _index_followed(self, text: str) -> str:
@@ -343,76 +273,50 @@ class _Taking:
         root = parse(text)
         owners = dict.fromkeys(index.OWNERS, self.path_back)
         splices = make.pointer_splices(root, owners)
-        entries = root.members().get("entries")
-        if entries is None:
-            return make.apply(text, splices)
+        entries = root.members().get("entries", root)
         for entry in entries.items:
             mapper = self.back.path
-            key = quote(_key(entry))
-            if key in self.known:
+            if quote(entry.key) in self.known:
                 mapper = self.path_back
-            mappers = {"projectPath": mapper, "fullPath": mapper}
-            splices += make.pointer_splices(entry, mappers)
+            paths = dict.fromkeys(index.PATHS, mapper)
+            splices += make.pointer_splices(entry, paths)
         return make.apply(text, splices)
 
 
-def _hold_as_many_objects(lists: _Versions) -> bool:
+def _hold_as_many_objects(versions: _Versions) -> bool:
     """Whether there are only objects in the lists, and as many in each."""
-    lengths = set()
-    for node in lists:
-        lengths.add(len(node.items))
-        if not all(item.kind == "{" for item in node.items):
-            return False
-    return len(lengths) == 1
-
-
-def _by_session(entries: Node) -> dict[str, Node]:
-    return {_key(entry): entry for entry in entries.items}
-
-
-def _key(entry: Node) -> str:
-    """What an entry is known by: its session, or else its value however spelled."""
-    session = entry.string("sessionId")
-    return repr(entry.value) if session is None else session
+    base, ours, theirs = versions.items
+    are_as_many = len(base) == len(ours) == len(theirs)
+    return are_as_many and all(item.kind == "{" for item in base + ours + theirs)
 
 
 def _is_another(base: Node, now: Node) -> bool:
-    """Whether more happened to it than that items came, or went."""
+    """Whether more happened to it than that parts came, or went."""
     if now.kind != base.kind or now.kind not in "{[":
         return True
-    members_then = base.members()
-    for name, item in now.members().items():
-        then = members_then.get(name, item)
-        if then.value != item.value:
-            return True
-    return False
+    then = base.members()
+    both = then.keys() & now.members()
+    return any(then[name].value != now.members()[name].value for name in both)
 
 
-def _what_came_since(base: Node, now: Node, levels: int = 2) -> str | None:
+def _what_came_since(base: Node | None, now: Node, depth: int) -> str | None:
     """What a value has that it did not have then; None when that is nothing.
 
-    Of a project's entry two levels down: a server that is another one by now comes
-    whole, since half of it serves nobody.
+    A part that is another one by now comes whole if it is deep enough.
     """
+    if base is None:
+        return now.raw
     if now.value == base.value:
         return None
-    is_whole = levels == 0 or now.kind not in "{["
+    is_whole = depth > DEEPEST_PARTS or now.kind not in "{["
     if is_whole or now.kind != base.kind:
         return now.raw
+    then = base.by_key()
     texts: Texts = {}
-    if now.kind == "{":
-        members_then = base.members()
-        for name, item in now.members().items():
-            since: str | None = item.raw
-            if name in members_then:
-                then = members_then[name]
-                since = _what_came_since(then, item, levels - 1)
-            texts[name] = since
-    else:
-        items_then = base.known()
-        for number, item in enumerate(now.items):
-            is_new = repr(item.value) not in items_then
-            texts[number] = item.raw if is_new else None
+    for part in now.parts():
+        part_then = then.get(part.key)
+        since = _what_came_since(part_then, part.node, depth + 1)
+        texts[part.token] = since
     if not any(texts.values()):
         return None
     return make.changed(now, texts)
@@ -434,43 +338,12 @@ class _Projects:
         self.ours = ours
         self.projects = theirs
         self.theirs = theirs.members()
+        self.made_from = self._made_from()
         self.values: dict[str, str] = {}  # the JSON text by the key
         # By the place of which present key another one takes.
         self.key_at: dict[str, str] = {}
 
-    def taken_out(self) -> str:
-        """The text of all projects, each where it was and as it was.
-
-        What stays where it is comes first: what comes back only adds what it lacks.
-        """
-        groups = self._groups()
-        heirs: dict[str, str] = {}
-        for key in self.theirs:
-            heir = self._heir(key, groups)
-            if heir is not None:
-                heirs[key] = heir
-        going: list[tuple[str, str, str]] = []
-        for key, since in self._since_but_for(heirs):
-            old = self.back(key)
-            if groups.get(key) == []:  # the run made it: it goes, but for this
-                self._lose(key)
-                old = None
-            if old is None:
-                self._put(key, since)
-            else:
-                followed = self.taking.with_values_back(since)
-                going.append((key, followed, old))
-        for new, olds in groups.items():
-            if new in self.base and new not in self.theirs:
-                self._name_vanished(new, olds)
-            else:
-                heir = heirs.get(new)
-                self._take_apart(new, olds, heir)
-        for row in going:
-            self._bring(*row)
-        return self._text()
-
-    def _groups(self) -> _Groups:
+    def _made_from(self) -> dict[str, list[str]]:
         """What each key of `after` was made from; one that the run did not move is
         made from itself.
         """
@@ -478,65 +351,80 @@ class _Projects:
         for old in self.ours:
             renamed[old] = self.taking.renamed(old) or old
         targets = set(renamed.values())
-        groups: _Groups = {key: [] for key in self.base}
+        made_from: dict[str, list[str]] = {key: [] for key in self.base}
         for old, new in renamed.items():
             stayed = old in self.base and old not in targets
             key = new
             if stayed or new not in self.base:
                 key = old
-            group = groups.setdefault(key, [])
-            group.append(old)
-        return groups
+            made_from.setdefault(key, []).append(old)
+        return made_from
 
-    def _heir(self, new: str, groups: _Groups) -> str | None:
+    def taken_out(self) -> str:
+        """The text of all projects, each where it was and as it was.
+
+        What stays where it is comes first: what comes back only adds what it lacks.
+        """
+        going: list[tuple[str, str, str]] = []
+        for key, now in self.theirs.items():
+            since = _what_came_since(self.base.get(key), now, 2)
+            if since is None or self._heir(key) is not None:
+                continue
+            old = self.back(key)
+            if self.made_from.get(key) == []:  # the run made it: it goes, but for this
+                self._lose(key)
+                old = None
+            if old is None:
+                self._put(key, since)
+            else:
+                followed = self.taking.with_values_back(since)
+                going.append((key, followed, old))
+        for new, olds in self.made_from.items():
+            self._take_apart(new, olds)
+        for row in going:
+            self._bring(*row)
+        texts: Texts = {}
+        for place in self.theirs:  # what nobody put is gone
+            key = self.key_at.get(place, place)
+            texts[place] = self.values.pop(key, None)
+        at_the_end = self.values.items()
+        return make.changed(self.projects, texts, at_the_end, self.key_at)
+
+    def _heir(self, new: str) -> str | None:
         """The one whose value the present one becomes again, with what came since.
 
         None where OLD was used again since: what came there stays as it is.
         """
         old = self.back(new) or new
-        if new not in self.base or old not in groups[new]:
+        if new not in self.base or old not in self.made_from[new]:
             return None
         came_since = old in self.theirs and old not in self.base
         stays = self.back(old) is None
         return None if came_since and stays else old
 
-    def _since_but_for(self, heirs: Collection[str]) -> Iterator[tuple[str, str]]:
-        """What came since at each key, unless it has an heir, which gets it."""
-        for key, now in self.theirs.items():
-            since: str | None = now.raw
-            if key in heirs:
-                continue
-            if key in self.base:
-                then = self.base[key]
-                since = _what_came_since(then, now)
-            if since is not None:
-                yield key, since
-
-    def _name_vanished(self, new: str, olds: list[str]) -> None:
-        """Each that moved, or was changed, and of which nothing is there any more."""
-        base = self.base[new]
+    def _take_apart(self, new: str, olds: list[str]) -> None:
+        """What was made of one or more projects: each gets its own value again, or is
+        named where nothing is there any more.
+        """
+        base = self.base.get(new)
+        theirs = self.theirs.get(new)
+        heir = self._heir(new)
         for old in olds:
             ours = self.ours[old]
-            if old != new or ours.value != base.value:
-                self._lose(old)
-
-    def _take_apart(self, new: str, olds: list[str], heir: str | None) -> None:
-        """What was made of one or more projects: each gets its own value again."""
-        for old in olds:
-            text = self.ours[old].raw
-            if old == heir:
-                text = self._inherited(old, new)
+            if base is None:
+                self._put(old, ours.raw)
+            elif theirs is None:
+                if old != new or ours.value != base.value:
+                    self._lose(old)
+            elif old != heir:
+                self._put(old, ours.raw)
+            else:
+                versions = _Versions(base, ours, theirs)
+                text = self.taking.merged((config.PROJECTS, old), versions)
+                if old != new:
+                    text = self.taking.with_values_back(text)
                 self.key_at[new] = old
-            self._put(old, text)
-
-    def _inherited(self, old: str, new: str) -> str:
-        """What is at NEW now, made again of what was at OLD."""
-        base = self.base[new]
-        ours = self.ours[old]
-        theirs = self.theirs[new]
-        versions = _Versions(base, ours, theirs)
-        text = self.taking.merged(versions, (config.PROJECTS, old))
-        return text if old == new else self.taking.with_values_back(text)
+                self._put(old, text)
 
     def _bring(self, new: str, since: str, old: str) -> None:
         """What came since goes with the folder.
@@ -548,13 +436,10 @@ class _Projects:
             self.key_at[new] = old
         self._put(old, since)
         there = parse(self.values[old])
-        coming = parse(since)
-        lacking = _what_came_since(there, coming)
-        if lacking is None:
-            return
-        own = self.values.get(new, "null")
-        stays = config.merged(lacking, own)
-        self.values[new] = stays
+        lacking = _what_came_since(there, parse(since), 2)
+        if lacking is not None:
+            own = self.values.get(new, "null")
+            self.values[new] = config.merged(lacking, own)
 
     def _put(self, key: str, value: str) -> None:
         """To what has the key already a value adds what that lacks."""
@@ -564,16 +449,7 @@ class _Projects:
         self.values[key] = value
 
     def _lose(self, key: str) -> None:
-        self.taking.lose(config.PROJECTS, key)
-
-    def _text(self) -> str:
-        """All of them, each where it was; what nobody put is gone."""
-        texts: Texts = {}
-        for place in self.theirs:
-            key = self.key_at.get(place, place)
-            texts[place] = self.values.pop(key, None)
-        at_the_end = self.values.items()
-        return make.changed(self.projects, texts, at_the_end, self.key_at)
+        self.taking.lose((config.PROJECTS, key))
 
 
 def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:
@@ -581,15 +457,12 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
 
     `had` is the JSON text of what NEW had before the run, by its path: that stays.
     """
-    root = parse(text)
-    projects = config.projects_in(root)
+    projects = parse(text).members().get(config.PROJECTS)
     if projects is None:
         return text
     own: _Members = {}
     for path, entry in had.items():
-        key = slashed(path)
-        own[key] = parse(entry)
+        own[slashed(path)] = parse(entry)
     taking = _Taking("config", "", back, str)
     unchanged = _Projects(taking, own, own, projects)
-    new = unchanged.taken_out()
-    return make.replaced(projects, new)
+    return make.replaced(projects, unchanged.taken_out())
