@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ccmove.rewrite.jsonspan import Node, Pointer, walk
-from ccmove.rewrite.occurrences import TEXTS
 from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.splice import TEXTS
 from ccmove.text import plural
 
 SERVERS, MCP_SERVER = "mcpServers", "MCP server"

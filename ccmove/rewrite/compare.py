@@ -7,7 +7,7 @@ Objects and lists are compared side by side, so that a renamed key is one differ
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Part, Pointer, parse, show

@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
-from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote
+from ccmove.rewrite.occurrences import HOLDERS, Occurrences, value_splices
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice, Texts
 from ccmove.rewrite.windows import compared
@@ -113,18 +113,19 @@ def _projects(projects: Node, paths: PathMap) -> str:
 
 def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
     """What comes to each new key: the values by their old keys."""
-    mapper = paths.map
+
+    def mapper_at(at: Pointer) -> Mapper | None:
+        return paths.map if HOLDERS.isdisjoint(at[:1]) else None
+
     members = projects.members()
     coming: dict[str, dict[str, str]] = defaultdict(dict)
     for key in projects.keys:
-        new = make.moved(key, mapper)
-        if new is None:
-            continue
-        old = str(key.value)
-        before = members[old].raw
-        after = make.with_strings(before, mapper, is_plain)
-        values = coming[new]
-        values[old] = after
+        new = make.moved(key, paths.map)
+        if new is not None:
+            old = str(key.value)
+            entry = members[old].raw
+            values = coming[new]
+            values[old] = make.with_mapped(entry, mapper_at)
     return coming
 
 
@@ -171,7 +172,7 @@ def repo_splices(root: Node, mapper: Mapper) -> list[Splice]:
     repos = root.members().get(REPOS)
     if repos is None:
         return []
-    splices = make.pointer_splices(repos, {"*": mapper})
+    splices = make.string_splices(repos, make.at_places({"*": mapper}))
     for folders in repos.members().values():
         if folders.kind == "[":
             paths = _moved_once(folders, mapper)

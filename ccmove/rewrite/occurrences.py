@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ccmove.rewrite.jsonspan import Node, Pointer, walk
+from ccmove.rewrite.jsonspan import Node, Pointer
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, join, tail_below
 from ccmove.rewrite.splice import Mapper, Splice, string_splices
 from ccmove.rewrite.windows import compared, in_bash, is_windows
@@ -25,10 +25,6 @@ HOLDERS = frozenset({
     "activeWorktreeSession", "additionalDirectories", "allowedTools", "apiKeyHelper",
     "deniedTools", "disallowedTools", "env", "extraKnownMarketplaces", "hooks",
     "mcpServers", "permissions", "sandbox", "statusLine",
-})  # fmt: skip
-# Members with text that people or models wrote, wherever they are.
-TEXTS = frozenset({
-    "description", "history", "lastSessionFirstPrompt", "prompt", "title",
 })  # fmt: skip
 # A `:` after one of these leads to a path; after any other word it may be a host's.
 SCHEMES = frozenset({
@@ -75,6 +71,17 @@ class Occurrences(PathMap):
         spelled = paths.as_people_write(home)
         rows = spelled.moves, spelled.kept, spelled.alone
         return cls(*rows, home=home, is_path=is_path)
+
+    def mapper_at(self, at: Pointer) -> Mapper | None:
+        """By what a string in settings, or in a project's entry, moves.
+
+        Elsewhere than in values that hold paths it moves if all of it is one. A hook's
+        command is a line for a shell; a server's is a path.
+        """
+        if HOLDERS.isdisjoint(at[:1]):
+            return self.map
+        is_line = at[-1] == "command" and at[0] in ("hooks", "statusLine")
+        return self.in_command if is_line else self.inside
 
     def inside(self, value: str) -> str | None:
         """The value with every whole occurrence moved; None: it stays."""
@@ -303,28 +310,6 @@ def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
     if not paths.may_be_in(root.raw):
         return splices
     for name, holder in root.members().items():
-        if name not in HOLDERS:
-            continue
-        for at, node in walk(holder, (name,)):
-            if not is_no_text(at, node):
-                continue
-            mapper = _mapper_at(at, paths)
-            splices += string_splices([node], mapper)
+        if name in HOLDERS:
+            splices += string_splices(holder, paths.mapper_at, (name,))
     return splices
-
-
-def _mapper_at(at: Pointer, paths: Occurrences) -> Mapper:
-    """A hook's command is a line for a shell; a server's is a path."""
-    is_command = at[-1] == "command"
-    is_line = is_command and at[0] in ("hooks", "statusLine")
-    return paths.in_command if is_line else paths.inside
-
-
-def is_no_text(at: Pointer, _: Node) -> bool:
-    """Whether a string may change at all: people and models did not write it."""
-    return TEXTS.isdisjoint(at)
-
-
-def is_plain(at: Pointer, node: Node) -> bool:
-    """Whether a string elsewhere moves if all of it is a path."""
-    return is_no_text(at, node) and HOLDERS.isdisjoint(at[:1])

@@ -4,22 +4,19 @@ which of their strings follow a move.
 
 from collections.abc import Callable
 
-from ccmove.rewrite.jsonspan import Node, Pointer, parse, walk
-from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
+from ccmove.rewrite.jsonspan import Pointer
+from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import (
-    Mapper,
-    apply,
-    at_pointers,
-    string_splices,
-    with_strings,
-)
+from ccmove.rewrite.splice import Mapper, at_places, with_mapped
 
 Rewrite = Callable[[str, Occurrences, NameMap], str]  # the text with what moves
 
 
-def _paths_at(*pointers: str) -> Rewrite:
-    return lambda text, paths, _: at_pointers(text, dict.fromkeys(pointers, paths.map))
+def _paths_at(*places: str) -> Rewrite:
+    def rewrite(text: str, paths: PathMap, _: NameMap) -> str:
+        return with_mapped(text, at_places(dict.fromkeys(places, paths.map)))
+
+    return rewrite
 
 
 plugins = _paths_at("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
@@ -43,23 +40,20 @@ def job(text: str, paths: Occurrences, names: NameMap) -> str:
         "respawnFlags/[]": flag,
         "sessionPermissionRules/*/[]": paths.inside,
     }
-    return at_pointers(text, mappers)
+    return with_mapped(text, at_places(mappers))
 
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:
     """daemon.json or bridge-pointer.json with every
     `dir` and `directory` in it moved.
     """
-    return with_strings(text, paths.map, _is_folder)
 
+    def mapper_at(at: Pointer) -> Mapper | None:
+        return paths.map if at[-1:] in (("dir",), ("directory",)) else None
 
-def _is_folder(at: Pointer, _: Node) -> bool:
-    return at[-1:] in (("dir",), ("directory",))
+    return with_mapped(text, mapper_at)
 
 
 def project_file(text: str, paths: Occurrences, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules and commands."""
-    root = parse(text)
-    inside = value_splices(root, paths)
-    plain = [node for at, node in walk(root) if is_plain(at, node)]
-    return apply(text, inside + string_splices(plain, paths.map))
+    return with_mapped(text, paths.mapper_at)

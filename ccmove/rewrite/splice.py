@@ -12,10 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
+MapperAt = Callable[[Pointer], Mapper | None]  # by which mapper, at each place
 # The new texts of a member by its name, of an item by its number; None: it goes.
 Texts = dict[str | int, str | None]
 Splice = tuple[Node, str]  # a value or key, and the JSON text that comes in its place
 
+# Members with text that people or models wrote, which is never rewritten.
+TEXTS = frozenset({
+    "description", "history", "lastSessionFirstPrompt", "prompt", "title",
+})  # fmt: skip
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
 
 
@@ -133,54 +138,44 @@ def moved(node: Node, mapper: Mapper) -> str | None:
     return None if is_odd else new
 
 
-def at_pointers(text: str, mappers: Mapping[str, Mapper]) -> str:
-    """`text` with the strings at these pointers mapped: see `pointer_splices`."""
-    splices = pointer_splices(parse(text), mappers)
-    return apply(text, splices)
-
-
-def pointer_splices(root: Node, mappers: Mapping[str, Mapper]) -> list[Splice]:
-    """The strings at pointers such as `entries/[]/fullPath` that their mappers change.
-
-    `[]` is every item of a list, `*` every member of an object.
+def with_mapped(text: str, mapper_at: MapperAt) -> str:
+    """`text` with the strings mapped, each by the mapper of its place;
+    the names of members stay.
     """
-    splices: list[Splice] = []
-    for pointer, mapper in mappers.items():
-        nodes = [root]
-        for step in pointer.split("/"):
-            below: list[Node] = []
-            for node in nodes:
-                below += _below(node, step)
-            nodes = below
-        splices += string_splices(nodes, mapper)
-    return splices
+    return apply(text, string_splices(parse(text), mapper_at))
 
 
-def string_splices(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
-    """Those of these strings that the mapper changes."""
+def string_splices(root: Node, mapper_at: MapperAt, at: Pointer = ()) -> list[Splice]:
+    """The strings in a value that change by the mapper of their place."""
     splices = []
-    for node in nodes:
-        new = moved(node, mapper)
+    for pointer, node in walk(root, at):
+        mapper: Mapper | None = None
+        if node.kind == '"' and TEXTS.isdisjoint(pointer):
+            mapper = mapper_at(pointer)
+        new = mapper and moved(node, mapper)
         if new is not None:
             splices.append((node, quote(new)))
     return splices
 
 
-def _below(node: Node, step: str) -> Iterable[Node]:
-    if step == "[]":
-        return node.items if node.kind == "[" else ()
-    members = node.members()
-    if step == "*":
-        return members.values()
-    return [members[step]] if step in members else ()
+def at_places(mappers: Mapping[str, Mapper]) -> MapperAt:
+    """The mappers of a few places, such as `entries/[]/fullPath`.
 
-
-def with_strings(
-    text: str, mapper: Mapper, may_change: Callable[[Pointer, Node], bool]
-) -> str:
-    """`text` with every string value in it that the mapper changes;
-    the names of members stay.
+    `[]` is every item of a list, `*` every member of an object.
     """
-    nodes = [node for at, node in walk(parse(text)) if may_change(at, node)]
-    splices = string_splices(nodes, mapper)
-    return apply(text, splices)
+
+    def mapper_at(at: Pointer) -> Mapper | None:
+        for place, mapper in mappers.items():
+            if _is_at(place.split("/"), at):
+                return mapper
+        return None
+
+    return mapper_at
+
+
+def _is_at(steps: list[str], at: Pointer) -> bool:
+    for step, token in zip(steps, at, strict=False):
+        any_part = "[]" if isinstance(token, int) else "*"
+        if step not in (token, any_part):
+            return False
+    return len(steps) == len(at)

@@ -23,7 +23,6 @@ from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, walk
 from ccmove.rewrite.lines import without_lines
-from ccmove.rewrite.occurrences import is_no_text
 from ccmove.rewrite.splice import Mapper, Texts
 from ccmove.rewrite.windows import slashed
 
@@ -253,7 +252,7 @@ class _Taking:
 
     def with_values_back(self, text: str) -> str:
         """`text` in which strings that came since follow what has gone back."""
-        return make.with_strings(text, self.value_back, is_no_text)
+        return make.with_mapped(text, lambda _: self.value_back)
 
     def followed(self, text: str) -> str:
         """The same of a whole document, by its form.
@@ -272,14 +271,14 @@ class _Taking:
         """All paths of an entry that came since, and new ones of the others."""
         root = parse(text)
         owners = dict.fromkeys(index.OWNERS, self.path_back)
-        splices = make.pointer_splices(root, owners)
+        splices = make.string_splices(root, make.at_places(owners))
         entries = root.members().get("entries", root)
         for entry in entries.items:
             mapper = self.back.path
             if quote(entry.key) in self.known:
                 mapper = self.path_back
-            paths = dict.fromkeys(index.PATHS, mapper)
-            splices += make.pointer_splices(entry, paths)
+            paths = make.at_places(dict.fromkeys(index.PATHS, mapper))
+            splices += make.string_splices(entry, paths)
         return make.apply(text, splices)
 
 

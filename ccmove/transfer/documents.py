@@ -20,7 +20,7 @@ from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
-from ccmove.rewrite.splice import Mapper, at_pointers
+from ccmove.rewrite.splice import Mapper, at_places, with_mapped
 from ccmove.rewrite.windows import compared, slashed
 from ccmove.text import as_text
 from ccmove.transfer.files import Files
@@ -96,7 +96,7 @@ class Documents:
         mappers: dict[str, Mapper] = {}
         mappers["entries/[]/projectPath"] = self.request.paths.map
         mappers["entries/[]/fullPath"] = partial(_full_path, directory)
-        return at_pointers(text, mappers)
+        return with_mapped(text, at_places(mappers))
 
     def _forget_former(self, file: Path) -> None:
         """Entries of sessions of which a longer transcript comes: they say its size."""

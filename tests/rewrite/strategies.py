@@ -11,6 +11,7 @@ from ccmove.rewrite import history
 from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import Node
 from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.splice import Mapper, MapperAt
 from tests.support.oddlines import stringify
 
 OLD = "/code/app"
@@ -40,9 +41,9 @@ NUMBERS = st.sampled_from(
 BLANKS = st.text(" \t\r\n", max_size=3)
 
 
-def every(*_: object) -> bool:
-    """Of strings: each may change."""
-    return True
+def everywhere(mapper: Mapper) -> MapperAt:
+    """Every string may change, wherever it is."""
+    return lambda _: mapper
 
 
 def json_texts(

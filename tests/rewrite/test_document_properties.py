@@ -13,14 +13,14 @@ from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index, settings
 from ccmove.rewrite.occurrences import HOLDERS, Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import with_strings
+from ccmove.rewrite.splice import with_mapped
 from tests.rewrite.strategies import (
     LEAVES,
     NEW,
     OLD,
     PATHS,
     TEXTS,
-    every,
+    everywhere,
     json_texts,
     spellings,
 )
@@ -67,14 +67,14 @@ def loads(text: str) -> Any:
     MAPS,
 )
 def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> None:
-    assert loads(with_strings(text, paths.map, every)) == moved_strings(
+    assert loads(with_mapped(text, everywhere(paths.map))) == moved_strings(
         loads(text), paths
     )
 
 
 @given(DOCUMENTS, MAPS)
 def test_no_member_is_hidden_by_another_s_new_name(text: str, paths: PathMap) -> None:
-    after = with_strings(text, paths.map, every)
+    after = with_mapped(text, everywhere(paths.map))
     assert count_members(loads(after)) == count_members(loads(text))
 
 

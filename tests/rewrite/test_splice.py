@@ -4,8 +4,8 @@ import pytest
 
 from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import apply, changed, with_strings
-from tests.rewrite.strategies import every, node_at
+from ccmove.rewrite.splice import apply, changed, with_mapped
+from tests.rewrite.strategies import everywhere, node_at
 
 
 def test_everything_between_the_splices_stays() -> None:
@@ -78,10 +78,12 @@ def test_values_that_are_paths_change_names_stay_and_so_do_repeated_keys_but_the
 ):
     text = '{"/o": 1, "a": ["/o/x", {"b": "/o"}], "c": "--x=/o", "k": "/o", "k": "/o"}'
     after = '{"/o": 1, "a": ["/n/x", {"b": "/n"}], "c": "--x=/o", "k": "/o", "k": "/n"}'
-    assert with_strings(text, PathMap((("/o", "/n"),)).map, every) == after
+    assert with_mapped(text, everywhere(PathMap((("/o", "/n"),)).map)) == after
 
 
 @pytest.mark.parametrize("edge", [0xDC80, 0xDCFF])
 def test_a_string_with_a_byte_that_is_not_utf_8_stays(edge: int) -> None:
     text = f'{{"a": "{chr(edge)}", "b": "x"}}'
-    assert with_strings(text, lambda _: "new", every) == text.replace('"x"', '"new"')
+    assert with_mapped(text, everywhere(lambda _: "new")) == text.replace(
+        '"x"', '"new"'
+    )

@@ -14,14 +14,14 @@ from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import with_strings
+from ccmove.rewrite.splice import with_mapped
 from ccmove.rewrite.threeway import Following, taken_out
 from tests.rewrite.strategies import (
     BLANKS,
     LEAVES,
     NEW,
     OLD,
-    every,
+    everywhere,
     json_texts,
     spellings,
 )
@@ -222,7 +222,7 @@ def test_paths_that_came_since_follow(
 def test_what_came_later_in_any_document_is_kept(
     text: str, paths: PathMap, blank: str, data: st.DataObject
 ) -> None:
-    after = with_strings(text, paths.map, every)
+    after = with_mapped(text, everywhere(paths.map))
     now = data.draw(lives(json.loads(after)))
     result, _ = out(text, after, blank + stringify(now).decode(), paths, "json")
     found = json.loads(result)
