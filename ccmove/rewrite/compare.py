@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Part, Pointer, parse, show
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Parts, Pointer, parse, show
 from ccmove.text import as_text, readable_size
 
 
@@ -73,36 +73,28 @@ def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
 
 def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Side by side where as many belong together, so that a name may have changed."""
-    our_parts = a.parts()
-    their_parts = b.parts()
-    if len(our_parts) == len(their_parts):
-        yield from _side_by_side(our_parts, their_parts, at)
+    ours = a.parts()
+    theirs = b.parts()
+    if len(ours) == len(theirs):
+        yield from _side_by_side(ours, theirs, at)
         return
-    our_keys = [part.key for part in our_parts]
-    their_keys = [part.key for part in their_parts]
+    our_keys = [part.key for part in ours]
+    their_keys = [part.key for part in theirs]
     for our_slice, their_slice in _segments(our_keys, their_keys):
-        ours = our_parts[our_slice]
-        theirs = their_parts[their_slice]
-        if len(ours) == len(theirs):
-            yield from _side_by_side(ours, theirs, at)
-        else:
-            yield from _gone_and_new(ours, theirs, at)
+        olds = ours[our_slice]
+        news = theirs[their_slice]
+        if len(olds) == len(news):
+            yield from _side_by_side(olds, news, at)
+            continue
+        for token, node in olds:
+            pointer = (*at, token)
+            yield Difference(pointer, _shown(node), None)
+        for token, node in news:
+            pointer = (*at, token)
+            yield Difference(pointer, None, _shown(node))
 
 
-def _gone_and_new(
-    ours: list[Part], theirs: list[Part], at: Pointer
-) -> Iterator[Difference]:
-    for gone in ours:
-        pointer = (*at, gone.token)
-        yield Difference(pointer, _shown(gone.node), None)
-    for new in theirs:
-        pointer = (*at, new.token)
-        yield Difference(pointer, None, _shown(new.node))
-
-
-def _side_by_side(
-    ours: list[Part], theirs: list[Part], at: Pointer
-) -> Iterator[Difference]:
+def _side_by_side(ours: Parts, theirs: Parts, at: Pointer) -> Iterator[Difference]:
     for our, their in zip(ours, theirs, strict=True):
         pointer = (*at, our.token)
         if isinstance(our.token, str) and our.token != their.token:
@@ -114,15 +106,15 @@ def _shown(part: Node) -> str:
     return str(part.value) if part.kind == '"' else part.raw
 
 
-def _segments(ours: list[str], theirs: list[str]) -> Iterator[tuple[slice, slice]]:
+def _segments(ours: list[str], theirs: list[str]) -> list[tuple[slice, slice]]:
     """What belongs together of ours and of theirs: what both have, or what is
     between.
     """
     matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
+    segments = []
     for _, start, end, their_start, their_end in matcher.get_opcodes():
-        our_slice = slice(start, end)
-        their_slice = slice(their_start, their_end)
-        yield our_slice, their_slice
+        segments.append((slice(start, end), slice(their_start, their_end)))
+    return segments
 
 
 def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:

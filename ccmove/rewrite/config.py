@@ -14,6 +14,7 @@ from ccmove.rewrite.windows import compared
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
+_Coming = dict[str, dict[str, str]]
 _TRUE_IF_EITHER = re.compile("Trust|Onboarding")
 
 
@@ -111,21 +112,23 @@ def _projects(projects: Node, paths: PathMap) -> str:
     return make.changed(projects, texts, names=names)
 
 
-def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
+def _coming(projects: Node, paths: PathMap) -> _Coming:
     """What comes to each new key: the values by their old keys."""
 
     def mapper_at(at: Pointer) -> Mapper | None:
-        return paths.map if HOLDERS.isdisjoint(at[:1]) else None
+        return mapper if HOLDERS.isdisjoint(at[:1]) else None
 
+    mapper = paths.map
     members = projects.members()
-    coming: dict[str, dict[str, str]] = defaultdict(dict)
+    coming: _Coming = defaultdict(dict)
     for key in projects.keys:
-        new = make.moved(key, paths.map)
-        if new is not None:
-            old = str(key.value)
-            entry = members[old].raw
-            values = coming[new]
-            values[old] = make.with_mapped(entry, mapper_at)
+        new = make.moved(key, mapper)
+        if new is None:
+            continue
+        old = str(key.value)
+        entry = members[old].raw
+        values = coming[new]
+        values[old] = make.with_mapped(entry, mapper_at)
     return coming
 
 
@@ -172,7 +175,8 @@ def repo_splices(root: Node, mapper: Mapper) -> list[Splice]:
     repos = root.members().get(REPOS)
     if repos is None:
         return []
-    splices = make.string_splices(repos, make.at_places({"*": mapper}))
+    mapper_at = make.at_places({"*": mapper})
+    splices = make.string_splices(repos, mapper_at)
     for folders in repos.members().values():
         if folders.kind == "[":
             paths = _moved_once(folders, mapper)

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
@@ -256,19 +256,13 @@ def prompts_with(
             try:
                 prompt = _prompt(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                if _holds_one(line, signs):
-                    scan.unreadable += 1
+                scan.unreadable += any(_spots(line, len(line), sign) for sign in signs)
                 continue
             if prompt is not None:
                 yield prompt
         scan.size = start + end
         if tick:
             tick(scan.size)
-
-
-def _holds_one(line: bytes, signs: list[Sign]) -> bool:
-    end = len(line)
-    return any(_spots(line, end, sign) for sign in signs)
 
 
 def _sign(needle: str) -> Sign:
@@ -474,18 +468,20 @@ class WayBack:
 def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     """The way back, line by line.
 
-    A line that the run wrote gets its old value; one that came since, or of a session
-    that left, goes by the rule; what was at NEW before stays.
+    A line that the run wrote gets its old value, lines that repeat in order; one that
+    came since, or of a session that left, goes by the rule; what was at NEW before
+    stays.
     """
-    written = _old_values(kept)
+    written: dict[tuple[bytes, bytes], list[bytes]] = defaultdict(list)
+    for _, swap, line in kept:
+        written[swap.new, line].append(swap.old)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
         project = prompt.project
         digest = prompt.digest
         session = prompt.session
-        key = project, digest
-        olds = written.get(key)
+        olds = written.get((project, digest))
         back: Swap | None = None
         if olds and session not in way.elsewhere:
             back = Swap(project, olds[0])
@@ -497,21 +493,11 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     return changes
 
 
-def _old_values(kept: Scan) -> dict[tuple[bytes, bytes], list[bytes]]:
-    """Of each new value and line what it was before; lines that repeat in order."""
-    values: dict[tuple[bytes, bytes], list[bytes]] = defaultdict(list)
-    for _, swap, line in kept:
-        values[swap.new, line].append(swap.old)
-    return values
-
-
 def _needles_back(kept: Scan, rule: Rule) -> list[str]:
     """What a line must hold that may go back."""
     needles = [*rule.needles]
-    new_paths = {swap.move[1] for swap in kept.swaps}
-    for path in sorted(new_paths):
-        is_below = path.startswith(tuple(needles))
-        if not is_below:
+    for path in sorted({swap.move[1] for swap in kept.swaps}):
+        if not path.startswith(tuple(needles)):
             needles.append(path)
     return needles
 
@@ -532,15 +518,14 @@ def count_prompts(
                 newest[raw] = time
     counts = {}
     for raw, count in lines.items():
-        path = decoded(raw)
         nanoseconds = newest[raw] * 1_000_000
-        counts[path] = count, nanoseconds
+        counts[decoded(raw)] = count, nanoseconds
     return counts
 
 
 def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
-    """Project, as the client spells it, and time (ms,
-    or 0) of every line that is valid JSON.
+    """Project, as the client spells it, and time (ms, or 0) of every line that is valid
+    JSON.
     """
     try:
         block.decode()
@@ -555,16 +540,11 @@ def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
             record = json.loads(line or b"0")
         except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict):
-            yield from _unusual_prompt(record)
-
-
-def _unusual_prompt(record: dict[str, Any]) -> Iterator[tuple[bytes, int]]:
-    path = record.get("project")
-    time = record.get("timestamp")
-    if not isinstance(path, str):
-        return
-    milliseconds = 0
-    if isinstance(time, int | float) and 0 < time < LATEST:
-        milliseconds = int(time)
-    yield encoded(path), milliseconds
+        if not isinstance(record, dict):
+            continue
+        path = record.get("project")
+        time = record.get("timestamp")
+        if not isinstance(time, int | float) or not 0 < time < LATEST:
+            time = 0
+        if isinstance(path, str):
+            yield encoded(path), int(time)

@@ -56,12 +56,14 @@ def entries(text: str) -> Entries:
 
 def with_entries(text: str, added: Entries) -> str:
     """The index with the entries that it lacks; of two of one session the first."""
-    lacking = dict(reversed(added))
     entry_list = _entry_list(text)
-    for item in entry_list.items:
-        lacking.pop(item.key, None)
-    in_order = reversed(lacking.items())
-    longer = changed(entry_list, {}, in_order)
+    keys = {item.key for item in entry_list.items}
+    lacking: Entries = []
+    for key, entry in added:
+        if key not in keys:
+            keys.add(key)
+            lacking.append((key, entry))
+    longer = changed(entry_list, {}, lacking)
     return replaced(entry_list, longer)
 
 

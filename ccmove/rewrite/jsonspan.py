@@ -121,7 +121,7 @@ class Node:
         session = self.string("sessionId")
         return repr(self.value) if session is None else session
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> Parts:
         """What counts in an object or a list."""
         if self.kind == "{":
             return [Part(*member) for member in self.members().items()]
@@ -142,6 +142,9 @@ class Part(NamedTuple):
     def key(self) -> str:
         """What it is known by: its name or, in a list, as the node itself."""
         return self.token if isinstance(self.token, str) else self.node.key
+
+
+Parts = list[Part]
 
 
 @lru_cache(maxsize=4)  # each step of a plan asks for the config file, mostly unchanged

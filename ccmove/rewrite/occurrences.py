@@ -309,7 +309,8 @@ def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
     splices: list[Splice] = []
     if not paths.may_be_in(root.raw):
         return splices
-    for name, holder in root.members().items():
-        if name in HOLDERS:
-            splices += string_splices(holder, paths.mapper_at, (name,))
+    members = root.members()
+    for name in HOLDERS.intersection(members):
+        at = (name,)
+        splices += string_splices(members[name], paths.mapper_at, at)
     return splices

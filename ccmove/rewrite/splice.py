@@ -147,12 +147,14 @@ def with_mapped(text: str, mapper_at: MapperAt) -> str:
 
 def string_splices(root: Node, mapper_at: MapperAt, at: Pointer = ()) -> list[Splice]:
     """The strings in a value that change by the mapper of their place."""
-    splices = []
+    splices: list[Splice] = []
     for pointer, node in walk(root, at):
-        mapper: Mapper | None = None
-        if node.kind == '"' and TEXTS.isdisjoint(pointer):
-            mapper = mapper_at(pointer)
-        new = mapper and moved(node, mapper)
+        if node.kind != '"' or not TEXTS.isdisjoint(pointer):
+            continue
+        mapper = mapper_at(pointer)
+        if mapper is None:
+            continue
+        new = moved(node, mapper)
         if new is not None:
             splices.append((node, quote(new)))
     return splices

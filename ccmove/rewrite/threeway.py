@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ccmove.rewrite import config, index
+from ccmove.rewrite import config
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, walk
 from ccmove.rewrite.lines import without_lines
@@ -36,6 +36,7 @@ DEEPEST_PARTS = 3
 # A value with where it is; an object or a list has no value of its own.
 _Fact = tuple[Pointer, str | None]
 _Members = dict[str, Node]
+_Olds = dict[str, list[str]]
 
 
 class _Versions(NamedTuple):
@@ -111,7 +112,8 @@ def _facts(root: Node) -> set[_Fact]:
         value = None
         if node.kind not in "{[":
             value = repr(node.value)
-        facts.add((pointer, value))
+        fact = pointer, value
+        facts.add(fact)
     return facts
 
 
@@ -159,8 +161,7 @@ class _Taking:
     def _object(self, at: Pointer, versions: _Versions) -> str:
         base, ours, theirs = versions
         if self.form == "config" and at == (config.PROJECTS,):
-            projects = _Projects(self, base.members(), ours.members(), theirs)
-            return projects.taken_out()
+            return _Projects(self, base.members(), ours.members(), theirs).taken_out()
         if base.raw == ours.raw:
             return theirs.raw
         return self._by_parts(at, versions)
@@ -179,6 +180,7 @@ class _Taking:
         theirs = versions.theirs
         base_parts = versions.base.by_key()
         our_parts = self._originals(at, versions)
+        their_parts = theirs.by_key()
 
         def below(key: str) -> Pointer:
             return (*at, key) if theirs.kind == "{" else at
@@ -188,17 +190,19 @@ class _Taking:
             key = part.key
             base = base_parts.get(key)
             ours = our_parts.get(key)
-            texts[part.token] = self._part(below(key), base, ours, part.node)
-        their_keys = theirs.by_key()
-        added: list[tuple[str, str]] = []
-        for key, original in our_parts.items():
-            if key in their_keys:
+            text = self._part(below(key), base, ours, part.node)
+            texts[part.token] = text
+        added: dict[str, str] = {}
+        for key, ours in our_parts.items():
+            if key in their_parts:
                 continue
-            if key not in base_parts:  # the run took it
-                added.append((key, original.raw))
-            elif base_parts[key].value != original.value:  # it vanished since
+            base = base_parts.get(key)
+            if base is None:  # the run took it
+                added[key] = ours.raw
+            elif ours.value != base.value:  # it vanished since
                 self.lose(below(key))
-        return make.changed(theirs, texts, added)
+        at_the_end = added.items()
+        return make.changed(theirs, texts, at_the_end)
 
     def _originals(self, at: Pointer, versions: _Versions) -> _Members:
         """Our parts by what the run made of them.
@@ -216,14 +220,17 @@ class _Taking:
     def _part(
         self, at: Pointer, base: Node | None, ours: Node | None, theirs: Node
     ) -> str | None:
-        """What becomes of a part that the run may have added or taken; None: it goes."""
+        """What becomes of a part that may be new; None: it goes.
+
+        What the run took, and somebody made again since, gets what it lacks.
+        """
         if base is not None and ours is not None:
-            return self.merged(at, _Versions(base, ours, theirs))
+            versions = _Versions(base, ours, theirs)
+            return self.merged(at, versions)
         if base is not None:
             return self._added_by_the_run(at, base, theirs)
         if ours is None or ours.value == theirs.value:
             return theirs.raw
-        # The run took it, and it was made again since: it gets what it lacks.
         self.lose(at)
         if theirs.kind != "{":
             return theirs.raw
@@ -270,16 +277,19 @@ class _Taking:
     def _index_followed(self, text: str) -> str:
         """All paths of an entry that came since, and new ones of the others."""
         root = parse(text)
-        owners = dict.fromkeys(index.OWNERS, self.path_back)
-        splices = make.string_splices(root, make.at_places(owners))
-        entries = root.members().get("entries", root)
-        for entry in entries.items:
-            mapper = self.back.path
-            if quote(entry.key) in self.known:
-                mapper = self.path_back
-            paths = make.at_places(dict.fromkeys(index.PATHS, mapper))
-            splices += make.string_splices(entry, paths)
-        return make.apply(text, splices)
+        entries = root.members().get("entries", root).items
+
+        def mapper_at(at: Pointer) -> Mapper | None:
+            match at:
+                case ("originalPath" | "projectPath",):
+                    return self.path_back
+                case ("entries", int(number), "projectPath" | "fullPath"):
+                    key = entries[number].key
+                    is_known = quote(key) in self.known
+                    return self.path_back if is_known else self.back.path
+            return None
+
+        return make.with_mapped(text, mapper_at)
 
 
 def _hold_as_many_objects(versions: _Versions) -> bool:
@@ -342,21 +352,22 @@ class _Projects:
         # By the place of which present key another one takes.
         self.key_at: dict[str, str] = {}
 
-    def _made_from(self) -> dict[str, list[str]]:
+    def _made_from(self) -> _Olds:
         """What each key of `after` was made from; one that the run did not move is
         made from itself.
         """
+        made_from: _Olds = {key: [] for key in self.base}
         renamed: dict[str, str] = {}
         for old in self.ours:
-            renamed[old] = self.taking.renamed(old) or old
+            new = self.taking.renamed(old)
+            renamed[old] = new or old
         targets = set(renamed.values())
-        made_from: dict[str, list[str]] = {key: [] for key in self.base}
         for old, new in renamed.items():
-            stayed = old in self.base and old not in targets
             key = new
-            if stayed or new not in self.base:
+            if old in self.base and old not in targets:
                 key = old
-            made_from.setdefault(key, []).append(old)
+            olds = made_from.setdefault(key, [])
+            olds.append(old)
         return made_from
 
     def taken_out(self) -> str:
@@ -366,28 +377,30 @@ class _Projects:
         """
         going: list[tuple[str, str, str]] = []
         for key, now in self.theirs.items():
-            since = _what_came_since(self.base.get(key), now, 2)
+            then = self.base.get(key)
+            since = _what_came_since(then, now, 2)
             if since is None or self._heir(key) is not None:
                 continue
+            is_of_run = self.made_from.get(key) == []
             old = self.back(key)
-            if self.made_from.get(key) == []:  # the run made it: it goes, but for this
+            if is_of_run:  # it goes, but for this
                 self._lose(key)
-                old = None
-            if old is None:
+            if old is None or is_of_run:
                 self._put(key, since)
             else:
-                followed = self.taking.with_values_back(since)
-                going.append((key, followed, old))
+                row = key, since, old
+                going.append(row)
         for new, olds in self.made_from.items():
-            self._take_apart(new, olds)
+            for old in olds:
+                self._give_back(old, new)
         for row in going:
             self._bring(*row)
         texts: Texts = {}
         for place in self.theirs:  # what nobody put is gone
             key = self.key_at.get(place, place)
             texts[place] = self.values.pop(key, None)
-        at_the_end = self.values.items()
-        return make.changed(self.projects, texts, at_the_end, self.key_at)
+        added = self.values.items()
+        return make.changed(self.projects, texts, added, self.key_at)
 
     def _heir(self, new: str) -> str | None:
         """The one whose value the present one becomes again, with what came since.
@@ -401,29 +414,28 @@ class _Projects:
         stays = self.back(old) is None
         return None if came_since and stays else old
 
-    def _take_apart(self, new: str, olds: list[str]) -> None:
-        """What was made of one or more projects: each gets its own value again, or is
-        named where nothing is there any more.
+    def _give_back(self, old: str, new: str) -> None:
+        """A project gets its own value again, or is named where nothing is there any
+        more.
         """
+        ours = self.ours[old]
+        text = ours.raw
         base = self.base.get(new)
         theirs = self.theirs.get(new)
-        heir = self._heir(new)
-        for old in olds:
-            ours = self.ours[old]
-            if base is None:
-                self._put(old, ours.raw)
-            elif theirs is None:
-                if old != new or ours.value != base.value:
-                    self._lose(old)
-            elif old != heir:
-                self._put(old, ours.raw)
-            else:
-                versions = _Versions(base, ours, theirs)
-                text = self.taking.merged((config.PROJECTS, old), versions)
-                if old != new:
-                    text = self.taking.with_values_back(text)
-                self.key_at[new] = old
-                self._put(old, text)
+        if base is None:
+            self._put(old, text)
+        elif theirs is None:
+            if old != new or ours.value != base.value:
+                self._lose(old)
+        elif old != self._heir(new):
+            self._put(old, text)
+        else:
+            self.key_at[new] = old
+            versions = _Versions(base, ours, theirs)
+            text = self.taking.merged((config.PROJECTS, old), versions)
+            if old != new:
+                text = self.taking.with_values_back(text)
+            self._put(old, text)
 
     def _bring(self, new: str, since: str, old: str) -> None:
         """What came since goes with the folder.
@@ -433,12 +445,16 @@ class _Projects:
         """
         if old not in self.values:
             self.key_at[new] = old
-        self._put(old, since)
+        coming = self.taking.with_values_back(since)
+        self._put(old, coming)
         there = parse(self.values[old])
-        lacking = _what_came_since(there, parse(since), 2)
-        if lacking is not None:
-            own = self.values.get(new, "null")
-            self.values[new] = config.merged(lacking, own)
+        brought = parse(coming)
+        lacking = _what_came_since(there, brought, 2)
+        if lacking is None:
+            return
+        own = self.values.get(new, "null")
+        stays = config.merged(lacking, own)
+        self.values[new] = stays
 
     def _put(self, key: str, value: str) -> None:
         """To what has the key already a value adds what that lacks."""
@@ -456,12 +472,16 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
 
     `had` is the JSON text of what NEW had before the run, by its path: that stays.
     """
-    projects = parse(text).members().get(config.PROJECTS)
+    root = parse(text)
+    projects = root.members().get(config.PROJECTS)
     if projects is None:
         return text
     own: _Members = {}
     for path, entry in had.items():
-        own[slashed(path)] = parse(entry)
+        key = slashed(path)
+        node = parse(entry)
+        own[key] = node
     taking = _Taking("config", "", back, str)
-    unchanged = _Projects(taking, own, own, projects)
-    return make.replaced(projects, unchanged.taken_out())
+    untouched = _Projects(taking, own, own, projects)
+    since = untouched.taken_out()
+    return make.replaced(projects, since)
