@@ -6,11 +6,10 @@ import re
 from collections import defaultdict
 
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote
+from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote
 from ccmove.rewrite.occurrences import HOLDERS, Occurrences, value_splices
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice, Texts
-from ccmove.rewrite.windows import compared
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
@@ -60,32 +59,6 @@ def entries(text: str) -> dict[str, str]:
 def _entries(root: Node) -> dict[str, Node]:
     projects = projects_in(root)
     return {} if projects is None else projects.members()
-
-
-def with_entry(text: str, path: str, entry: str) -> str:
-    """The file with this entry of a project, too; what it has there already wins, as
-    in a merge. NotJsonError where there is no room for it.
-    """
-    if not text.strip():
-        text = "{}"
-    root = parse(text)
-    if root.kind != "{":
-        raise NotJsonError("not an object")
-    projects = projects_in(root)
-    if projects is None:
-        only = f"{{{quote(path)}: {entry}}}"
-        added = (PROJECTS, only)
-        longer = make.changed(root, {}, [added])
-        return make.replaced(root, longer)
-    if projects.kind != "{":
-        raise NotJsonError(f'its "{PROJECTS}" is not an object')
-    key = compared(path)
-    for name, there in projects.members().items():
-        if compared(name) == key:
-            both = merged(there.raw, entry)
-            return make.replaced(there, both)
-    longer = make.changed(projects, {}, [(path, entry)])
-    return make.replaced(projects, longer)
 
 
 def _projects(projects: Node, paths: PathMap) -> str:

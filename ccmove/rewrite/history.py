@@ -29,6 +29,7 @@ LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None] | None  # told how many bytes were read
+_Line = tuple[bytes, bytes]  # its path, and the digest of the rest
 Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 
 _ESCAPE = re.compile(rb"\\(?:/|u(?!00[01]))")
@@ -472,16 +473,18 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     came since, or of a session that left, goes by the rule; what was at NEW before
     stays.
     """
-    written: dict[tuple[bytes, bytes], list[bytes]] = defaultdict(list)
+    written: dict[_Line, list[bytes]] = defaultdict(list)
     for _, swap, line in kept:
-        written[swap.new, line].append(swap.old)
+        key = swap.new, line
+        written[key].append(swap.old)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
         project = prompt.project
         digest = prompt.digest
         session = prompt.session
-        olds = written.get((project, digest))
+        key = project, digest
+        olds = written.get(key, [])
         back: Swap | None = None
         if olds and session not in way.elsewhere:
             back = Swap(project, olds[0])

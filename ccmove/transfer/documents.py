@@ -15,14 +15,14 @@ from ccmove.errors import ArchiveError, RefusedError
 from ccmove.hints import look_at
 from ccmove.plan.model import LeftAlone, WriteHistory
 from ccmove.rewrite import config, index
-from ccmove.rewrite.added import ComingPrompt, coming_prompts, with_lacking
 from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
-from ccmove.rewrite.splice import Mapper, at_places, with_mapped
+from ccmove.rewrite.splice import Mapper, at_places, changed, replaced, with_mapped
 from ccmove.rewrite.windows import compared, slashed
 from ccmove.text import as_text
+from ccmove.transfer.coming import ComingPrompt, coming_prompts, with_lacking
 from ccmove.transfer.files import Files
 from ccmove.transfer.incoming import Came
 from ccmove.transfer.privilege import Privilege, harmless, withheld
@@ -177,7 +177,7 @@ class Documents:
             self.placer.add("{}", self.files.base, file, MODE)
         draft = self.placer.draft_at(file)
         if draft is not None:
-            draft.text = _with_entry(file, draft.text, key, entry)
+            draft.text = _config_with(file, draft.text, key, entry)
 
     # -- prompts
 
@@ -205,12 +205,38 @@ def _json_text(data: bytes) -> str:
         raise NotJsonError("not UTF-8") from None
 
 
-def _with_entry(file: Path, text: str, key: str, entry: str) -> str:
+def _config_with(file: Path, text: str, key: str, entry: str) -> str:
     """The config file with an entry; RefusedError where it has no room for one."""
     try:
-        return config.with_entry(text, key, entry)
+        return _with_entry(text, key, entry)
     except NotJsonError as error:
         raise RefusedError(f"{file}: {error}", look_at(file)) from None
+
+
+def _with_entry(text: str, path: str, entry: str) -> str:
+    """The file with this entry of a project, too; what it has there already wins, as
+    in a merge. NotJsonError where there is no room for it.
+    """
+    if not text.strip():
+        text = "{}"
+    root = parse(text)
+    if root.kind != "{":
+        raise NotJsonError("not an object")
+    projects = config.projects_in(root)
+    if projects is None:
+        only = f"{{{quote(path)}: {entry}}}"
+        added = (config.PROJECTS, only)
+        longer = changed(root, {}, [added])
+        return replaced(root, longer)
+    if projects.kind != "{":
+        raise NotJsonError(f'its "{config.PROJECTS}" is not an object')
+    key = compared(path)
+    for name, there in projects.members().items():
+        if compared(name) == key:
+            both = config.merged(there.raw, entry)
+            return replaced(there, both)
+    longer = changed(projects, {}, [(path, entry)])
+    return replaced(projects, longer)
 
 
 def _full_path(directory: Path, path: str) -> str:

@@ -6,9 +6,10 @@ from types import FrameType
 
 import pytest
 
-from ccmove.rewrite.added import coming_prompts, with_lacking, without_added
+from ccmove.rewrite.added import without_added
 from ccmove.rewrite.history import ByPath, Scan
 from ccmove.rewrite.pathmap import PathMap
+from ccmove.transfer.coming import coming_prompts, with_lacking
 from tests.rewrite.strategies import reader, rewritten
 
 MOVE = ByPath(PathMap((("/there", "/here"),)))
