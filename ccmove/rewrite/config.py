@@ -3,7 +3,6 @@ and what it leaves alone.
 """
 
 import re
-from collections import defaultdict
 
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote
@@ -13,7 +12,6 @@ from ccmove.rewrite.splice import Mapper, Splice, Texts
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
-_Coming = dict[str, dict[str, str]]
 _TRUE_IF_EITHER = re.compile("Trust|Onboarding")
 
 
@@ -62,47 +60,42 @@ def _entries(root: Node) -> dict[str, Node]:
 
 
 def _projects(projects: Node, paths: PathMap) -> str:
-    """The projects by their new keys; where several get one key,
-    their values are merged.
+    """The projects by their new keys; where several get one key, their values are
+    merged.
     """
-    members = projects.members()
-    names: dict[str, str] = {}
-    texts: Texts = {}
-    coming = _coming(projects, paths)
-    for new, values in coming.items():
-        stays = new in members and not paths.covers(new)
-        if stays:
-            target = new
-            value = members[new].raw
-        else:  # the first takes up the others
-            target = next(iter(values))
-            value = values.pop(target)
-            names[target] = new
-        for old, incoming in values.items():
-            value = merged(value, incoming)
-            texts[old] = None
-        texts[target] = value
-    return make.changed(projects, texts, names=names)
-
-
-def _coming(projects: Node, paths: PathMap) -> _Coming:
-    """What comes to each new key: the values by their old keys."""
 
     def mapper_at(at: Pointer) -> Mapper | None:
         return mapper if HOLDERS.isdisjoint(at[:1]) else None
 
     mapper = paths.map
     members = projects.members()
-    coming: _Coming = defaultdict(dict)
-    for key in projects.keys:
+    keys = dict(zip(projects.names, projects.keys, strict=True))
+    place: dict[str, str] = {}  # of a new key: whose place it takes
+    names: dict[str, str] = {}
+    values: dict[str, str] = {}
+    texts: Texts = {}
+    for old, key in keys.items():
         new = make.moved(key, mapper)
         if new is None:
             continue
-        old = str(key.value)
-        entry = members[old].raw
-        values = coming[new]
-        values[old] = make.with_mapped(entry, mapper_at)
-    return coming
+        entry = members[old]
+        value = make.with_mapped(entry.raw, mapper_at)
+        if new in members and not paths.covers(new):
+            # It stays where it is, and takes up the other.
+            place[new] = new
+            resident = members[new]
+            values.setdefault(new, resident.raw)
+        first = place.setdefault(new, old)
+        if first != old:
+            both = merged(values[first], value)
+            values[first] = both
+            texts[old] = None
+            continue
+        names[old] = new
+        values[old] = value
+    for place_before, value in values.items():
+        texts[place_before] = value
+    return make.changed(projects, texts, names=names)
 
 
 def merged(text: str, incoming: str) -> str:
@@ -148,12 +141,14 @@ def repo_splices(root: Node, mapper: Mapper) -> list[Splice]:
     repos = root.members().get(REPOS)
     if repos is None:
         return []
-    mapper_at = make.at_places({"*": mapper})
-    splices = make.string_splices(repos, mapper_at)
+    splices: list[Splice] = []
     for folders in repos.members().values():
+        new = make.moved(folders, mapper)
         if folders.kind == "[":
             paths = _moved_once(folders, mapper)
             splices.append((folders, paths))
+        elif new is not None:
+            splices.append((folders, quote(new)))
     return splices
 
 

@@ -6,18 +6,10 @@ from collections.abc import Collection
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap
-from ccmove.rewrite.splice import (
-    Mapper,
-    Texts,
-    at_places,
-    changed,
-    replaced,
-    with_mapped,
-)
+from ccmove.rewrite.splice import Mapper, Texts, at_pointers, changed, replaced
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
-PATHS = ("projectPath", "fullPath")  # in an entry
 
 
 def _entry_list(text: str) -> Node:
@@ -33,12 +25,12 @@ def rewritten(text: str, new_path: Mapper, names: NameMap) -> str:
     mappers = dict.fromkeys(OWNERS, new_path)
     mappers["entries/[]/projectPath"] = new_path
     mappers["entries/[]/fullPath"] = names.map
-    return with_mapped(text, at_places(mappers))
+    return at_pointers(text, mappers)
 
 
 def with_owner(text: str, new_path: Mapper) -> str:
     """The index with what it says about whose it is, renamed."""
-    return with_mapped(text, at_places(dict.fromkeys(OWNERS, new_path)))
+    return at_pointers(text, dict.fromkeys(OWNERS, new_path))
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from ccmove.rewrite.compare import ChangedLine, changed_lines
+from ccmove.rewrite.compare import changed_lines
 from ccmove.rewrite.pathmap import NameMap, PathMap
 
 
@@ -59,36 +59,28 @@ def lines_lacking(text: str, other: str) -> str:
 def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     """`now` with the run taken out, and what could not be: see `threeway`.
 
-    Lines that the run added go, those that it replaced or took out come back.
+    Lines that the run added go, those that it replaced or took out come back; one that
+    it replaced, and of which neither version is there, is named.
     """
-    changes = list(changed_lines(before, after))
-    originals: dict[str, str | None] = {}  # of each line that the run wrote
-    removed: list[str] = []
-    for change in changes:
-        old = change.before
-        new = change.after
-        if new is None:
-            removed.append(old or "")
-        elif (old or new).strip():
-            originals[new] = old
     lines_now = now.split("\n")
-    staying: list[str] = []
+    there = set(lines_now)
+    originals: dict[str, str | None] = {}  # of each line that the run wrote
+    removed = ""
+    lost = []
+    for number, old, new in changed_lines(before, after):
+        if new is None:
+            removed += f"{old}\n"
+            continue
+        if (old or new).strip():
+            originals[new] = old
+        is_there = new in there or old in there
+        if old and new and not is_there:
+            lost.append(f"line {number + 1}")
+    staying = []
     for line in lines_now:
         original = originals.get(line, line)
         if original is not None:
             staying.append(original)
     text = "\n".join(staying)
-    text = appended(text, "\n".join(removed))
-    lines = {*lines_now, *staying}
-    return text, _lost(changes, lines)
-
-
-def _lost(changes: list[ChangedLine], lines: set[str]) -> list[str]:
-    """Lines that the run replaced and of which neither version is there."""
-    lost = []
-    for change in changes:
-        if not change.before or not change.after:
-            continue
-        if change.before not in lines and change.after not in lines:
-            lost.append(f"line {change.number + 1}")
-    return lost
+    text = appended(text, removed)
+    return text, lost

@@ -7,16 +7,13 @@ from collections.abc import Callable
 from ccmove.rewrite.jsonspan import Pointer
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import Mapper, at_places, with_mapped
+from ccmove.rewrite.splice import Mapper, at_pointers, with_mapped
 
 Rewrite = Callable[[str, Occurrences, NameMap], str]  # the text with what moves
 
 
-def _paths_at(*places: str) -> Rewrite:
-    def rewrite(text: str, paths: PathMap, _: NameMap) -> str:
-        return with_mapped(text, at_places(dict.fromkeys(places, paths.map)))
-
-    return rewrite
+def _paths_at(*pointers: str) -> Rewrite:
+    return lambda text, paths, _: at_pointers(text, dict.fromkeys(pointers, paths.map))
 
 
 plugins = _paths_at("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
@@ -40,7 +37,7 @@ def job(text: str, paths: Occurrences, names: NameMap) -> str:
         "respawnFlags/[]": flag,
         "sessionPermissionRules/*/[]": paths.inside,
     }
-    return with_mapped(text, at_places(mappers))
+    return at_pointers(text, mappers)
 
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:

@@ -160,19 +160,19 @@ def string_splices(root: Node, mapper_at: MapperAt, at: Pointer = ()) -> list[Sp
     return splices
 
 
-def at_places(mappers: Mapping[str, Mapper]) -> MapperAt:
-    """The mappers of a few places, such as `entries/[]/fullPath`.
+def at_pointers(text: str, mappers: Mapping[str, Mapper]) -> str:
+    """`text` with the strings at pointers such as `entries/[]/fullPath` mapped.
 
     `[]` is every item of a list, `*` every member of an object.
     """
 
     def mapper_at(at: Pointer) -> Mapper | None:
-        for place, mapper in mappers.items():
-            if _is_at(place.split("/"), at):
+        for pointer, mapper in mappers.items():
+            if _is_at(pointer.split("/"), at):
                 return mapper
         return None
 
-    return mapper_at
+    return with_mapped(text, mapper_at)
 
 
 def _is_at(steps: list[str], at: Pointer) -> bool:

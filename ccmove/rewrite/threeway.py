@@ -17,6 +17,7 @@ What came since stays, or follows the folder. Every other byte of `now` stays.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from ccmove.rewrite import config
@@ -45,14 +46,6 @@ class _Versions(NamedTuple):
     base: Node
     ours: Node
     theirs: Node
-
-    def are_all(self, kind: str) -> bool:
-        """Whether all three are of this kind, "{" for an object or "[" for a list."""
-        return all(node.kind == kind for node in self)
-
-    @property
-    def items(self) -> list[list[Node]]:
-        return [node.items for node in self]
 
 
 @dataclass(frozen=True)
@@ -143,7 +136,8 @@ class _Taking:
     def merged(self, at: Pointer, versions: _Versions) -> str:
         """The text of `theirs` without what the run did to this value."""
         base, ours, theirs = versions
-        if versions.are_all("{"):
+        kinds = {node.kind for node in versions}
+        if kinds == {"{"}:
             return self._object(at, versions)
         if ours.value == base.value:  # untouched
             return theirs.raw
@@ -151,7 +145,7 @@ class _Taking:
             return ours.raw
         if theirs.value == ours.value:  # back already
             return theirs.raw
-        if versions.are_all("[") and at[-1:] != (ORDERED,):
+        if kinds == {"["} and at[-1:] != (ORDERED,):
             return self._list(at, versions)
         # Changed by both it stays, and is named unless it follows what has gone back.
         if make.moved(theirs, self.value_back) is None:
@@ -168,12 +162,17 @@ class _Taking:
 
     def _list(self, at: Pointer, versions: _Versions) -> str:
         """Objects side by side where each version has as many; else item by item."""
-        if self._are_entries(at) or not _hold_as_many_objects(versions):
+        lists = [node.items for node in versions]
+        if self._are_entries(at) or not _hold_as_many_objects(lists):
             return self._by_parts(at, versions)
         texts: Texts = {}
-        for number, row in enumerate(zip(*versions.items, strict=True)):
-            texts[number] = self.merged(at, _Versions(*row))
-        return make.changed(versions.theirs, texts)
+        number = 0
+        for row in map(_Versions, *lists):
+            text = self.merged(at, row)
+            texts[number] = text
+            number += 1
+        theirs = versions.theirs
+        return make.changed(theirs, texts)
 
     def _by_parts(self, at: Pointer, versions: _Versions) -> str:
         """Member by member, or item by item; those that only `theirs` has stay."""
@@ -292,11 +291,10 @@ class _Taking:
         return make.with_mapped(text, mapper_at)
 
 
-def _hold_as_many_objects(versions: _Versions) -> bool:
+def _hold_as_many_objects(lists: list[list[Node]]) -> bool:
     """Whether there are only objects in the lists, and as many in each."""
-    base, ours, theirs = versions.items
-    are_as_many = len(base) == len(ours) == len(theirs)
-    return are_as_many and all(item.kind == "{" for item in base + ours + theirs)
+    lengths = set(map(len, lists))
+    return len(lengths) == 1 and all(item.kind == "{" for item in chain(*lists))
 
 
 def _is_another(base: Node, now: Node) -> bool:
@@ -308,7 +306,7 @@ def _is_another(base: Node, now: Node) -> bool:
     return any(then[name].value != now.members()[name].value for name in both)
 
 
-def _what_came_since(base: Node | None, now: Node, depth: int) -> str | None:
+def _what_came_since(base: Node | None, now: Node, depth: int = 2) -> str | None:
     """What a value has that it did not have then; None when that is nothing.
 
     A part that is another one by now comes whole if it is deep enough.
@@ -378,7 +376,7 @@ class _Projects:
         going: list[tuple[str, str, str]] = []
         for key, now in self.theirs.items():
             then = self.base.get(key)
-            since = _what_came_since(then, now, 2)
+            since = _what_came_since(then, now)
             if since is None or self._heir(key) is not None:
                 continue
             is_of_run = self.made_from.get(key) == []
@@ -449,7 +447,7 @@ class _Projects:
         self._put(old, coming)
         there = parse(self.values[old])
         brought = parse(coming)
-        lacking = _what_came_since(there, brought, 2)
+        lacking = _what_came_since(there, brought)
         if lacking is None:
             return
         own = self.values.get(new, "null")

@@ -19,7 +19,7 @@ from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, spellings
-from ccmove.rewrite.splice import Mapper, at_places, changed, replaced, with_mapped
+from ccmove.rewrite.splice import Mapper, at_pointers, changed, replaced
 from ccmove.rewrite.windows import compared, slashed
 from ccmove.text import as_text
 from ccmove.transfer.coming import ComingPrompt, coming_prompts, with_lacking
@@ -96,7 +96,7 @@ class Documents:
         mappers: dict[str, Mapper] = {}
         mappers["entries/[]/projectPath"] = self.request.paths.map
         mappers["entries/[]/fullPath"] = partial(_full_path, directory)
-        return with_mapped(text, at_places(mappers))
+        return at_pointers(text, mappers)
 
     def _forget_former(self, file: Path) -> None:
         """Entries of sessions of which a longer transcript comes: they say its size."""
