@@ -166,11 +166,10 @@ class _Taking:
         if self._are_entries(at) or not _hold_as_many_objects(lists):
             return self._by_parts(at, versions)
         texts: Texts = {}
-        number = 0
-        for row in map(_Versions, *lists):
+        rows = map(_Versions, *lists)
+        for number, row in enumerate(rows):
             text = self.merged(at, row)
             texts[number] = text
-            number += 1
         theirs = versions.theirs
         return make.changed(theirs, texts)
 
