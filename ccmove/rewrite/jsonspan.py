@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring
@@ -24,7 +24,6 @@ Pointer = tuple[str | int, ...]
 Scanner = Callable[[str, int], tuple[object, int]]  # what begins there, where it ends
 
 DEEPEST = 100  # no file of the client comes near
-CONTAINERS = (dict, list)
 _BLANK = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")  # two tokens of a text that is known to be valid
 _LONE = re.compile("[\ud800-\udfff]")
@@ -182,25 +181,16 @@ def _check_depth(value: object) -> None:
     """How deep the scanner goes depends on the Python;
     what comes after it recurses, too.
     """
-    level: list[object] = [value]
-    for _ in range(DEEPEST + 1):
-        below: list[object] = []
-        for item in level:
-            below += _below(item)
+    level: list[dict[str, object] | list[object]] = [[value]]
+    for _ in range(DEEPEST + 2):
+        below = []
+        for container in level:
+            parts = container.values() if isinstance(container, dict) else container
+            below += [part for part in parts if isinstance(part, dict | list)]
         if not below:
             return
         level = below
     raise NotJsonError("nested too deeply")
-
-
-def _below(value: object) -> list[object]:
-    """The objects and lists in one."""
-    items: Iterable[object] = ()
-    if isinstance(value, dict):
-        items = value.values()
-    elif isinstance(value, list):
-        items = value
-    return [item for item in items if isinstance(item, CONTAINERS)]
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:

@@ -289,7 +289,10 @@ class NameMap:
         new_path = self.paths.map(path) or path
         names = list(_DIRECTORY_NAME.finditer(new_path))
         for match in reversed(names):
-            new = self._new_name(match["name"], match["entry"])
+            name = match["name"]
+            session = match["entry"].removesuffix(".jsonl")
+            alone = self.sessions.get((name, session))
+            new = self._by_name.get(name, alone)
             if new is None:
                 continue
             before = new_path[: match.start()]
@@ -297,12 +300,6 @@ class NameMap:
             new_path = before + new + behind
             break
         return new_path if new_path != path else None
-
-    def _new_name(self, name: str, entry: str) -> str | None:
-        """Of the directory in which an entry will be; None when it stays."""
-        session = entry.removesuffix(".jsonl")
-        alone = self.sessions.get((name, session))
-        return self._by_name.get(name, alone)
 
     @cached_property
     def _by_name(self) -> dict[str, str]:

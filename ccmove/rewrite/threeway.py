@@ -162,16 +162,11 @@ class _Taking:
 
     def _list(self, at: Pointer, versions: _Versions) -> str:
         """Objects side by side where each version has as many; else item by item."""
-        lists = [node.items for node in versions]
-        if self._are_entries(at) or not _hold_as_many_objects(lists):
+        rows = _rows_of_objects(versions)
+        if not rows or self._are_entries(at):
             return self._by_parts(at, versions)
-        texts: Texts = {}
-        rows = map(_Versions, *lists)
-        for number, row in enumerate(rows):
-            text = self.merged(at, row)
-            texts[number] = text
-        theirs = versions.theirs
-        return make.changed(theirs, texts)
+        texts: Texts = {n: self.merged(at, row) for n, row in enumerate(rows)}
+        return make.changed(versions.theirs, texts)
 
     def _by_parts(self, at: Pointer, versions: _Versions) -> str:
         """Member by member, or item by item; those that only `theirs` has stay."""
@@ -290,10 +285,12 @@ class _Taking:
         return make.with_mapped(text, mapper_at)
 
 
-def _hold_as_many_objects(lists: list[list[Node]]) -> bool:
-    """Whether there are only objects in the lists, and as many in each."""
-    lengths = set(map(len, lists))
-    return len(lengths) == 1 and all(item.kind == "{" for item in chain(*lists))
+def _rows_of_objects(versions: _Versions) -> list[_Versions]:
+    """The items side by side, if they all are objects, and as many in each list."""
+    lists = [node.items for node in versions]
+    are_objects = all(item.kind == "{" for item in chain(*lists))
+    are_as_many = len(set(map(len, lists))) == 1
+    return list(map(_Versions, *lists)) if are_objects and are_as_many else []
 
 
 def _is_another(base: Node, now: Node) -> bool:
@@ -381,7 +378,7 @@ class _Projects:
             is_of_run = self.made_from.get(key) == []
             old = self.back(key)
             if is_of_run:  # it goes, but for this
-                self._lose(key)
+                self.taking.lose((config.PROJECTS, key))
             if old is None or is_of_run:
                 self._put(key, since)
             else:
@@ -415,6 +412,7 @@ class _Projects:
         """A project gets its own value again, or is named where nothing is there any
         more.
         """
+        at = (config.PROJECTS, old)
         ours = self.ours[old]
         text = ours.raw
         base = self.base.get(new)
@@ -423,13 +421,13 @@ class _Projects:
             self._put(old, text)
         elif theirs is None:
             if old != new or ours.value != base.value:
-                self._lose(old)
+                self.taking.lose(at)
         elif old != self._heir(new):
             self._put(old, text)
         else:
             self.key_at[new] = old
             versions = _Versions(base, ours, theirs)
-            text = self.taking.merged((config.PROJECTS, old), versions)
+            text = self.taking.merged(at, versions)
             if old != new:
                 text = self.taking.with_values_back(text)
             self._put(old, text)
@@ -456,12 +454,9 @@ class _Projects:
     def _put(self, key: str, value: str) -> None:
         """To what has the key already a value adds what that lacks."""
         if key in self.values:
-            self._lose(key)
+            self.taking.lose((config.PROJECTS, key))
             value = config.merged(self.values[key], value)
         self.values[key] = value
-
-    def _lose(self, key: str) -> None:
-        self.taking.lose((config.PROJECTS, key))
 
 
 def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str:
