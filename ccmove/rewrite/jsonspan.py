@@ -214,8 +214,9 @@ _skim = _skimmer.scan_once  # type: ignore[attr-defined]
 def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
     """Every node that counts with the pointer to it, parents first."""
     yield at, node
-    for token, part in node.parts():
-        yield from walk(part, (*at, token))
+    if node.kind in "{[":
+        for token, part in node.parts():
+            yield from walk(part, (*at, token))
 
 
 def show(pointer: Pointer) -> str:

@@ -176,8 +176,10 @@ def at_pointers(text: str, mappers: Mapping[str, Mapper]) -> str:
 
 
 def _is_at(steps: list[str], at: Pointer) -> bool:
-    for step, token in zip(steps, at, strict=False):
+    if len(steps) != len(at):
+        return False
+    for step, token in zip(steps, at, strict=True):
         any_part = "[]" if isinstance(token, int) else "*"
         if step not in (token, any_part):
             return False
-    return len(steps) == len(at)
+    return True
