@@ -206,7 +206,9 @@ def _path(name: str, path: object) -> str:
 
 
 def _path_if_given(name: str, path: AnyPath | None) -> str | None:
-    return None if path is None else _path(name, path)
+    if path is None:
+        return None
+    return _path(name, path)
 
 
 def _identifiers(sessions: object) -> tuple[str, ...]:

@@ -99,7 +99,9 @@ def describe(error: Exception) -> str:
         return str(error)
     path = _path_of(error)
     what = error.strerror or str(error)
-    return f"{path}: {what}" if path else what
+    if path:
+        return f"{path}: {what}"
+    return what
 
 
 def system_error(error: OSError) -> CcmoveError:
@@ -125,4 +127,6 @@ def system_error(error: OSError) -> CcmoveError:
 
 def _path_of(error: OSError) -> str:
     name = error.filename2 or error.filename
-    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
+    if isinstance(name, (str, bytes, os.PathLike)):
+        return os.fsdecode(name)
+    return ""

@@ -62,7 +62,9 @@ class Folder:
     fd: int | None  # None on Windows: there its path is all there is
 
     def at(self, name: str) -> str:
-        return name if self.fd is not None else str(self.path / name)
+        if self.fd is not None:
+            return name
+        return str(self.path / name)
 
     def scan(self) -> Any:
         return os.scandir(str(self.path) if self.fd is None else self.fd)
@@ -150,7 +152,9 @@ def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:
     """
     if not WINDOWS:
         return "grep", "-rnF", text, where
-    files = f"{where}\\*" if is_directory else where
+    files = where
+    if is_directory:
+        files = f"{where}\\*"
     return "findstr", "/s", "/n", "/i", f"/c:{Path(text).name}", files
 
 

@@ -106,7 +106,9 @@ def quote(word: str) -> str:
     """One word; what can't be printed is written in bash's `$'…'` form."""
     if WINDOWS:
         is_plain = word and not _SPECIAL.search(word)
-        return word if is_plain else f'"{printable(word)}"'
+        if is_plain:
+            return word
+        return f'"{printable(word)}"'
     if printable(word) == word:
         return shlex.quote(word)
     try:

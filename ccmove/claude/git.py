@@ -89,7 +89,9 @@ def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    if done.returncode == 0:
+        return done.stdout.decode("utf-8", "replace")
+    return None
 
 
 def find_repair(folder: Path, paths: PathMap) -> Hint | None:

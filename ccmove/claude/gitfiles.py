@@ -24,7 +24,9 @@ def superproject(folder: str) -> str | None:
     """
     directory = gitdir(Path(folder))
     above, modules, _ = str(directory).partition(MODULES)
-    return above if modules else None
+    if modules:
+        return above
+    return None
 
 
 def main_checkout(path: str) -> str:
@@ -66,4 +68,6 @@ def small_text(path: Path | str) -> str:
 def owner_and_name(url: str) -> str | None:
     """Which repository an address is of, in lower case: hosts don't tell case apart."""
     match = OWNER_AND_NAME.search(url)
-    return f"{match[1]}/{match[2]}".lower() if match else None
+    if match:
+        return f"{match[1]}/{match[2]}".lower()
+    return None

@@ -141,7 +141,9 @@ def _record(path: Path) -> dict[str, object]:
         raise  # whoever planted it could hide a running session behind it
     except (OSError, CcmoveError, ValueError, RecursionError):
         return {}
-    return record if isinstance(record, dict) else {}
+    if isinstance(record, dict):
+        return record
+    return {}
 
 
 def _is_alive(record: dict[str, object], processes: Processes) -> bool:
@@ -251,7 +253,9 @@ def _folder(pid: int) -> str:
     if not HAS_PROC:
         return psutil.Process(pid).cwd()
     folder = os.readlink(f"/proc/{pid}/cwd")
-    return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
+    if os.path.isdir(folder):
+        return folder
+    return folder.removesuffix(" (deleted)")
 
 
 def _content(pid: object, name: str) -> str:

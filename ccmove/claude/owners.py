@@ -64,7 +64,9 @@ def session_of(name: str) -> str:
     the folder `<id>`, `<id>.jsonl.…`.
     """
     match = SESSION_ID.match(name)
-    return match.group() if match else name.removesuffix(".jsonl")
+    if match:
+        return match.group()
+    return name.removesuffix(".jsonl")
 
 
 def folder_exists(path: str) -> bool | None:
@@ -201,7 +203,9 @@ class Owners:
         return may_be_name_of(self.fold(name), self.fold(path))
 
     def fold(self, name: str) -> str:
-        return name.lower() if self._folds else name
+        if self._folds:
+            return name.lower()
+        return name
 
     def is_other_case(self, path: str) -> bool:
         """Whether `path` is one of the move in other letters:
@@ -333,8 +337,9 @@ class Holding:
         gone = [path for path in self.staying if self.is_gone(path)]
         if len(self.moving) != 1 or gone != self.staying:
             return []
-        is_at_new = self.paths.map(self.moving[0]) in gone
-        return [] if is_at_new else gone
+        if self.paths.map(self.moving[0]) in gone:
+            return []  # it is at NEW
+        return gone
 
     def new_path(self, path: str) -> str:
         """Where a project of this directory is after the move."""
@@ -345,7 +350,9 @@ class Holding:
     def target(self, path: str) -> str:
         """The name of the directory that has this path's sessions after the move."""
         new = self.paths.map(path)
-        return encode(new) if new is not None else self.directory.name
+        if new is not None:
+            return encode(new)
+        return self.directory.name
 
     @property
     def remaining(self) -> list[str]:

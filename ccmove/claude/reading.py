@@ -43,7 +43,9 @@ def directory(path: Path) -> Iterator[Folder]:
     try:
         names = path.parts or (os.curdir,)
         for depth in range(1, len(names) + 1):
-            flags = INSIDE if depth == len(names) else ON_THE_WAY
+            flags = ON_THE_WAY
+            if depth == len(names):
+                flags = INSIDE
             above, fd = fd, _enter(fd, names[:depth], flags)
             if above is not None:
                 os.close(above)
@@ -92,7 +94,9 @@ def _complete(error: OSError, directory: Path) -> None:
     if isinstance(inner, str) and not os.path.isabs(inner):
         error.filename2 = str(directory / inner)
         return
-    name = error.filename if isinstance(error.filename, str) else ""
+    name = ""
+    if isinstance(error.filename, str):
+        name = error.filename
     error.filename = str(directory / name)
 
 

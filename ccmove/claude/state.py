@@ -78,7 +78,9 @@ def _project_path(file: BinaryIO, tail: bytes) -> str | None:
 
 def _string(line: bytes, key: str) -> str | None:
     value = get(record_in(line), key)
-    return native(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        return native(value)
+    return None
 
 
 def record_in(line: bytes) -> object:
@@ -243,7 +245,9 @@ class State:
     @cached_property
     def config(self) -> Document | None:
         document = self.document(self.layout.real_config_file)
-        return document if document is not None and document.data.strip() else None
+        if document is not None and document.data.strip():
+            return document
+        return None
 
     @property
     def config_values(self) -> Any:
@@ -324,7 +328,9 @@ class State:
 
 def _paths_in(file: Path, *pointers: str) -> list[str]:
     document = read_document(file)
-    return _paths_at(value_of(document.text), *pointers) if document is not None else []
+    if document is not None:
+        return _paths_at(value_of(document.text), *pointers)
+    return []
 
 
 def _paths_at(root: object, *pointers: str) -> list[str]:
@@ -348,9 +354,13 @@ def _strings_at(value: object, steps: list[str]) -> Iterator[str]:
 
 def _below(value: object, step: str) -> Iterable[object]:
     if step == "[]":
-        return value if isinstance(value, list) else ()
+        if isinstance(value, list):
+            return value
+        return ()
     if step == "*":
-        return value.values() if isinstance(value, dict) else ()
+        if isinstance(value, dict):
+            return value.values()
+        return ()
     return (get(value, step),)
 
 
@@ -378,10 +388,14 @@ def notes_among(directory: Path, items: Iterable[Item]) -> list[str]:
 
 def get(record: object, key: str) -> Any:
     """The value of a key; None if it is not an object."""
-    return record.get(key) if isinstance(record, dict) else None
+    if isinstance(record, dict):
+        return record.get(key)
+    return None
 
 
 def members(record: object, key: str) -> dict[str, Any]:
     """The object that a key has; an empty one when it has none."""
     value = get(record, key)
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}

@@ -44,7 +44,9 @@ def _worktree(text: bytes) -> str | None:
         record = record_in(line)
         if get(record, "type") == NOTE:
             worktree = members(record, "worktreeSession").get("worktreePath")
-            return native(worktree) if isinstance(worktree, str) else None
+            if isinstance(worktree, str):
+                return native(worktree)
+            return None
     return None
 
 

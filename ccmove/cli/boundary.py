@@ -28,7 +28,9 @@ from ccmove.text import printable
 
 def options_of(argv: Sequence[str]) -> Sequence[str]:
     """The words among which options are: not those after `--`."""
-    return argv[: argv.index("--")] if "--" in argv else argv
+    if "--" in argv:
+        return argv[: argv.index("--")]
+    return argv
 
 
 class TextWanted(Exception):  # noqa: N818 - nothing is wrong

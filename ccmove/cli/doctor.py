@@ -189,7 +189,9 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
         return []
     screen.lines([f"  {lost.subject} -> {new}"] for lost, new in choices)
     question = f"Apply {plural(len(choices), 'move')}?"
-    return choices if confirm(question, default=True) else []
+    if confirm(question, default=True):
+        return choices
+    return []
 
 
 def _ask_where(finding: Finding, number: str, screen: Printer) -> str:

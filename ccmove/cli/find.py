@@ -44,7 +44,9 @@ class Match(NamedTuple):
 
     @property
     def why(self) -> str:
-        doubt = "possible: " if self.candidate.is_by_name else ""
+        doubt = ""
+        if self.candidate.is_by_name:
+            doubt = "possible: "
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
 

@@ -51,7 +51,9 @@ def _lines(setting: HookSetting, printer: Printer) -> Iterator[Line]:
     """What was done, and whether the plugin says the same."""
     remove = printer.command("hook", "--remove")
     if setting.is_installed:
-        how = "Installed" if setting.has_changed else "Already installed"
+        how = "Already installed"
+        if setting.has_changed:
+            how = "Installed"
         yield [("good", how), f" in {setting.file}"]
     elif setting.has_changed:
         yield [("good", "Removed"), f" from {setting.file}"]

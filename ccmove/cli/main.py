@@ -81,7 +81,9 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        return command_named(name) if name in COMMANDS else None
+        if name in COMMANDS:
+            return command_named(name)
+        return None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The words of one command; TextWanted where there is none, UsageError for a
@@ -221,7 +223,9 @@ def _refuse_unknown_help(words: list[str]) -> None:
 def _almost(word: str) -> str | None:
     """The command that is spelled almost like it, or is another tool's word for it."""
     near = alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)
-    return OTHER_WORDS.get(near[0], near[0]) if near else None
+    if near:
+        return OTHER_WORDS.get(near[0], near[0])
+    return None
 
 
 @options.command("completion", Asked)

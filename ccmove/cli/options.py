@@ -76,7 +76,9 @@ allow_live = flag(
 def _as_words(
     _: click.Context, __: click.Parameter, word: str | None
 ) -> tuple[str, ...]:
-    return () if word is None else (word,)
+    if word is None:
+        return ()
+    return (word,)
 
 
 # What stands after a command: any number of words, or one at most.

@@ -72,7 +72,9 @@ def pairs_of(options: MoveOptions) -> list[Pair]:
 def _text_of(source: str) -> str:
     """What is in a file, or on standard input; some editors begin it with a BOM."""
     if source == "-":
-        data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+        data = b""
+        if sys.stdin is not None:
+            data = sys.stdin.buffer.read()
     else:
         try:
             with open(source, "rb") as file:

@@ -73,7 +73,9 @@ def with_file(options: PackOptions) -> PackOptions:
     """The same to a file, for who has no pipe."""
     if options.output is not None:
         return options
-    name = "all" if options.all else "project"
+    name = "project"
+    if options.all:
+        name = "all"
     return replace(options, output=f"{name}{TO_A_PIPE}")
 
 

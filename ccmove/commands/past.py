@@ -143,7 +143,9 @@ def _older(backups: list[Backup], identifier: str) -> Hint | None:
             continue
         if backup.id < identifier:
             old, new = manifest.moves[0]
-            kind = "settings of " if manifest.is_of_settings else ""
+            kind = ""
+            if manifest.is_of_settings:
+                kind = "settings of "
             text = f"to undo an older one, {kind}{old} -> {new}"
             return to_type("ccmove", "undo", backup.id, text=text)
     return None
@@ -167,7 +169,9 @@ def move_again(layout: Layout, manifest: Manifest) -> Hint:
     if manifest.is_of_archive:
         asked = _unpack_again(moves)
         return ask(asked, "to unpack again")
-    text = "to rewrite again" if manifest.is_of_settings else "to move again"
+    text = "to move again"
+    if manifest.is_of_settings:
+        text = "to rewrite again"
     paths = moves[0]
     if len(moves) > 1:
         identifier = manifest.undoes or manifest.id

@@ -65,7 +65,9 @@ def _left_behind(old: str, real: str) -> str:
     """
     folder, name = os.path.split(old)
     link = os.path.join(os.path.realpath(folder), name)
-    return old if link == real else link
+    if link == real:
+        return old
+    return link
 
 
 def _in_another_case(new: str, real: str) -> str:
@@ -376,7 +378,9 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> Runn
 
 
 def _who_runs(session: LiveSession) -> str:
-    named = f", session {session.session}" if session.session else ""
+    named = ""
+    if session.session:
+        named = f", session {session.session}"
     where = f"{session.folder} (pid {session.pid}{named})"
     if session.last_written is None:
         return f"Claude Code is running in {where}"
@@ -408,7 +412,9 @@ def known_moves(state: State, pairs: list[Pair]) -> tuple[Move, ...]:
 def as_known(known: set[str], real: str, typed: str) -> str:
     """The real path; as it was typed where there is data for that alone."""
     is_as_typed = not at_or_below(real, known) and at_or_below(typed, known)
-    return typed if is_as_typed else real
+    if is_as_typed:
+        return typed
+    return real
 
 
 def find_subject(

@@ -178,7 +178,9 @@ def _root_of(projects: Sequence[PackedProject]) -> PackedProject | None:
     """The project that all others are in; None where there is no such one."""
     root = min(projects, key=lambda project: len(project.path))
     tails = [tail_below(project.path, root.path) for project in projects]
-    return None if None in tails else root
+    if None in tails:
+        return None
+    return root
 
 
 def _refuse_one_folder(paths: list[str], options: UnpackOptions) -> None:
@@ -218,7 +220,9 @@ def _folder(root: PackedProject, at_home: PathMap, options: UnpackOptions) -> st
         refuse_odd("NEW", new, USUAL)
         if os.path.isdir(new):
             return _real(new)
-        what = "is not a folder" if os.path.lexists(new) else "does not exist"
+        what = "does not exist"
+        if os.path.lexists(new):
+            what = "is not a folder"
         hint = again("clone or make it, then")
         raise RefusedError(f"{new} {what}", hint)
     usual = at_home.map(root.path) or root.path

@@ -27,7 +27,9 @@ def linked_as(folder: str) -> str | None:
         return None
     name = USUAL_REMOTE if USUAL_REMOTE in urls else min(urls)
     url = urls[name]
-    return owner_and_name(url) if _AT_GITHUB.match(url) else None
+    if _AT_GITHUB.match(url):
+        return owner_and_name(url)
+    return None
 
 
 def heads(folder: str) -> set[str]:

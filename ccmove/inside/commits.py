@@ -54,4 +54,6 @@ def _commit_in(line: bytes, path: str) -> str | None:
     context = members(note, "context")
     status = get(context, "gitStatus")
     match = FIRST_COMMIT.search(str(status))
-    return match[1] if match else None
+    if match:
+        return match[1]
+    return None

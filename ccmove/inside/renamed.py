@@ -63,7 +63,9 @@ def message_in(folder: str, session: str, config_dir: str | None) -> str | None:
         return None
     if _has_another_checkout(state, repository, new):
         return None
-    what = "repository" if repository.is_known else "folder"
+    what = "folder"
+    if repository.is_known:
+        what = "repository"
     where = f"{old}, which is gone"
     command = _command(layout, old, new)
     return _message(number, what, where, command)
@@ -97,7 +99,9 @@ class Repository:
 
 def _message(number: int, what: str, where: str, command: str) -> str:
     sessions = plural(number, "session")
-    are = "is" if number == 1 else "are"
+    are = "are"
+    if number == 1:
+        are = "is"
     found = f"{sessions} of this {what} {are} under {where}."
     return at_home(printable(f"{found} Exit Claude Code and run: {command}"))
 

@@ -99,7 +99,9 @@ class Finding:
 
     @property
     def sure(self) -> Candidate | None:
-        return self.best if self.best and self.best.confidence == "certain" else None
+        if self.best and self.best.confidence == "certain":
+            return self.best
+        return None
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ class Examination:
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.findings else 0
+        if self.findings:
+            return 1
+        return 0
 
 
 def examine(survey: Survey, roots: Iterable[str] | None = ()) -> Examination:
@@ -206,7 +210,9 @@ def _kind(survey: Survey, project: Project) -> str:
     if project.sessions or "note" in project.kept:
         return "orphan"
     former = survey.former.get(str(project.path), {})
-    return "moved-entries" if KEPT_ELSEWHERE in former.values() else "stale-entries"
+    if KEPT_ELSEWHERE in former.values():
+        return "moved-entries"
+    return "stale-entries"
 
 
 def _say_how(
@@ -445,7 +451,9 @@ def _twice(survey: Survey, session: str, holdings: list[Holding]) -> Iterator[Fi
         shared = sum(takewhile(bool, map(eq, more, less)))
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == len(less):
-            what = SAME if more == less else BEGINNING
+            what = BEGINNING
+            if more == less:
+                what = SAME
         files = (str(file), str(other_file))
         lines = (
             f"{file}: {plural(len(more), 'line')}",

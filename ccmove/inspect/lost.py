@@ -86,7 +86,9 @@ class Candidate:
         if self.against or self.is_by_name:
             return "possible"
         is_certain = self.is_proven or self.basis is Basis.CONVERSATIONS
-        return "certain" if is_certain else "likely"
+        if is_certain:
+            return "certain"
+        return "likely"
 
     @property
     def rank(self) -> tuple[int, bool, Basis]:
@@ -356,7 +358,9 @@ class Finder:
         """
         above, gone = nearest_folder(path)
         is_lost = path in self.lost
-        tail = path.removeprefix(gone) if is_lost else ""
+        tail = ""
+        if is_lost:
+            tail = path.removeprefix(gone)
         folders = self._unknown_in(above)
         if not is_lost:
             folders = set(chain(*self.around.inside.values()))

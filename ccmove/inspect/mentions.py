@@ -219,7 +219,9 @@ class Search:
         new = self.asked.map(folder)
         end = ends_of(Path(folder), self.moved)
         here = folder if str(end) == new else new  # it may still be to come
-        return new if here and os.path.isdir(here) else None
+        if here and os.path.isdir(here):
+            return new
+        return None
 
     def _spelled(self, paths: PathMap) -> Occurrences:
         return Occurrences.of(paths, str(self.layout.home), os.path.lexists)

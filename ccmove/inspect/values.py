@@ -34,7 +34,9 @@ def named_values(root: Node, paths: PathMap) -> Iterator[Value]:
     for at, node in walk(root):
         if not TEXTS.isdisjoint(at):
             continue
-        name = str(at[-1]) if at else ""
+        name = ""
+        if at:
+            name = str(at[-1])
         if paths.named_in(name):
             yield at, name
         if node.kind in CONTAINERS:
@@ -107,4 +109,6 @@ def _of_server(names: Sequence[str]) -> str:
 def _of_project(names: Sequence[str]) -> str:
     """Whose value it is, in the config file."""
     is_of_project = names[0] == "projects" and len(names) > 1
-    return f" of {names[1]}" if is_of_project else ""
+    if is_of_project:
+        return f" of {names[1]}"
+    return ""

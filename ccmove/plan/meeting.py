@@ -53,7 +53,9 @@ def relation(moved: Content, there: Content) -> Relation:
                 return Relation.BEGINNING
     if other.startswith(block):
         return Relation.BEGINNING
-    return Relation.LONGER if block.startswith(other) else Relation.DIFFERENT
+    if block.startswith(other):
+        return Relation.LONGER
+    return Relation.DIFFERENT
 
 
 def _are_one(link: Path, other: Path) -> bool:
@@ -71,7 +73,9 @@ def is_file(content: Content) -> bool:
 
 
 def _opened(content: Content) -> BinaryIO:
-    return BytesIO(content) if isinstance(content, bytes) else open_again(content)
+    if isinstance(content, bytes):
+        return BytesIO(content)
+    return open_again(content)
 
 
 def last_part(path: str) -> str:
@@ -87,7 +91,9 @@ def names_beside(name: str, origin: str, *, has_suffix: bool) -> Iterator[str]:
 
     Each fits into a directory: X is cut first, then the name.
     """
-    suffix = _suffix(name) if has_suffix else ""
+    suffix = ""
+    if has_suffix:
+        suffix = _suffix(name)
     stem = name.removesuffix(suffix)
     for number in count(1):
         ending = f"){suffix}"
@@ -107,7 +113,9 @@ def name_of_both(name: str) -> str:
 
 def _suffix(name: str) -> str:
     _, suffix = os.path.splitext(name)
-    return suffix if _size(suffix) <= LONGEST_SUFFIX else ""
+    if _size(suffix) <= LONGEST_SUFFIX:
+        return suffix
+    return ""
 
 
 def _cut(text: str, size: int) -> str:

@@ -335,7 +335,9 @@ def _turn(operation: Operation) -> int:
         return 2
     if operation.is_locked:
         return 0
-    return 3 if operation.is_made else 1
+    if operation.is_made:
+        return 3
+    return 1
 
 
 def refuse_conflicts(placer: Placer) -> None:

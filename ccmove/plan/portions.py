@@ -300,7 +300,9 @@ def leave_behind(
     """Name what of project directories stays as it is."""
     number = sum(portion.move.transcripts for portion in portions)
     if number:
-        verb = "mentions" if number == 1 else "mention"
+        verb = "mention"
+        if number == 1:
+            verb = "mentions"
         what = f"{plural(number, 'transcript')} still {verb} the old path: "
         what += "harmless, Claude Code goes by the directory"
         placer.leave(placer.projects, what)

@@ -182,7 +182,9 @@ class Tree:
         node.below[self._key(path.name)] = new
 
     def _key(self, name: str) -> str:
-        return normalize("NFD", name).lower() if self._ignores_case else name
+        if self._ignores_case:
+            return normalize("NFD", name).lower()
+        return name
 
 
 def moved_by(operations: Iterable[object]) -> dict[Path, Path]:

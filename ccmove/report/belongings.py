@@ -97,19 +97,25 @@ def _amounts(entry: Node) -> Counter[str]:
 
 def _length(entry: object, name: str) -> int:
     value = get(entry, name)
-    return len(value) if isinstance(value, list | dict) else 0
+    if isinstance(value, list | dict):
+        return len(value)
+    return 0
 
 
 def _of_text(text: bytes | None) -> Members:
     """What the config file holds; nothing when it is not there."""
     try:
-        return parse(as_text(text)).members() if text else {}
+        if text:
+            return parse(as_text(text)).members()
+        return {}
     except NotJsonError:
         return {}
 
 
 def _members(holder: Members, name: str) -> Members:
-    return holder[name].members() if name in holder else {}
+    if name in holder:
+        return holder[name].members()
+    return {}
 
 
 def _changed(one: Members, other: Members) -> set[str]:

@@ -109,7 +109,9 @@ class Printer:
         return style, self.shown(text)
 
     def shown(self, text: str) -> str:
-        return at_home(printable(text)) if self.terminal else printable(text)
+        if self.terminal:
+            return at_home(printable(text))
+        return printable(text)
 
     def rich_console(self) -> rich.console.Console:
         return self.console or _console(self.out)

@@ -31,7 +31,9 @@ class Repair:
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.left else 0
+        if self.left:
+            return 1
+        return 0
 
 
 def show_examination(
@@ -44,7 +46,9 @@ def show_examination(
 
 def _examination_record(examination: Examination) -> Record:
     survey = examination.survey
-    status = "findings" if examination.findings else "ok"
+    status = "ok"
+    if examination.findings:
+        status = "findings"
     return {
         **head(status),
         "config_dir": str(survey.layout.config_dir),
@@ -87,7 +91,9 @@ def _examination_lines(
         yield [f"{notes} (-v to show)"]
     verdict = [_verdict(examination)]
     if fix is not None and any(finding.can_be_asked for finding in findings):
-        how = "Fix it: " if len(findings) == 1 else "Fix them one by one: "
+        how = "Fix them one by one: "
+        if len(findings) == 1:
+            how = "Fix it: "
         verdict.append([how, ("command", fix)])
     if examination.verified is None:
         survey = examination.survey
@@ -145,7 +151,9 @@ def _finding_lines(finding: Finding, most: int | None) -> Iterator[Line]:
         yield [f"    {text}"]
     for candidate in finding.candidates:
         yield from candidate_lines(candidate)
-        doubt = "if so: " if candidate.confidence == "possible" else ""
+        doubt = ""
+        if candidate.confidence == "possible":
+            doubt = "if so: "
         command = ("command", candidate.command)
         yield [("title", "      -> "), doubt, command]
 

@@ -210,7 +210,9 @@ def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
 
 def _pruned(backups: Backups) -> Iterator[Line]:
     """Every backup that goes, and each that stays for what it holds."""
-    verb = "Would remove" if backups.dry_run else "Removed"
+    verb = "Removed"
+    if backups.dry_run:
+        verb = "Would remove"
     removed = backups.removed
     lines: list[Line] = []
     for row in backups.rows:

@@ -77,7 +77,9 @@ def result_lines(result: Result, printer: Printer) -> list[Line]:
             _section("Left alone", _left_alone(result)),
             _section(why, _reasons(result)),
         ]
-    to_do = "Still to do afterwards" if result.is_planned else "Still to do"
+    to_do = "Still to do"
+    if result.is_planned:
+        to_do = "Still to do afterwards"
     return paragraphs(
         _heading(result, most),
         _summary(result),
@@ -107,7 +109,9 @@ def _heading(result: Result, most: int | None) -> Iterator[Line]:
 def _moves_to_tell(result: Result, most: int | None) -> Moves:
     """All of them; of a whole home that came the folders that it is in."""
     is_long = most is not None and len(result.moves) > most
-    return fewest(result.moves) if is_long and result.is_unpack else result.moves
+    if is_long and result.is_unpack:
+        return fewest(result.moves)
+    return result.moves
 
 
 def _words_of(result: Result) -> tuple[str, str]:
@@ -115,11 +119,17 @@ def _words_of(result: Result) -> tuple[str, str]:
     is_planned = result.is_planned
     if result.is_unpack and result.is_undo:
         return _TAKEN_OUT[is_planned], "unpacked from"
-    verb = "Would move" if is_planned else "Moved"
+    verb = "Moved"
+    if is_planned:
+        verb = "Would move"
     if result.is_unpack:
-        verb = "Would unpack" if is_planned else "Unpacked"
+        verb = "Unpacked"
+        if is_planned:
+            verb = "Would unpack"
     if result.is_of_settings:
-        verb = "Would rewrite settings" if is_planned else "Rewrote settings"
+        verb = "Rewrote settings"
+        if is_planned:
+            verb = "Would rewrite settings"
     if result.is_undo:
         verb += " back"
     if result.is_of_settings:
@@ -228,7 +238,9 @@ def _directories(result: Result) -> Iterator[Line]:
         about = f"{name}  {sessions}, {readable_size(project.size)}"
         done = DONE[project.kind]
         if result.is_unpack:
-            done = "removed" if result.is_undo else "added"
+            done = "added"
+            if result.is_undo:
+                done = "removed"
         yield [f"  {done:8} ", about]
         new_name = os.path.basename(project.new_directory)
         if new_name != name:
@@ -301,7 +313,9 @@ def _still_to_do(result: Result) -> Iterator[Line]:
     """What needs a hand, each with its command on a line of its own."""
     for command, rows in result.to_do().items():
         for row in rows:
-            joint = " " if row.what.startswith(NAMES) else ": "
+            joint = ": "
+            if row.what.startswith(NAMES):
+                joint = " "
             yield [f"  {_short_name(row.file, result)}{joint}{row.what}"]
         lead = "    "
         if result.is_planned and "--settings" in command.split():

@@ -24,7 +24,9 @@ def show_packed(packed: Packed, printer: Printer) -> None:
 def _lines(packed: Packed, printer: Printer) -> Iterator[Line]:
     """What it is, how much, what was left out, and what to do next."""
     is_planned = packed.status == "planned"
-    verb = "Would pack" if is_planned else "Packed"
+    verb = "Packed"
+    if is_planned:
+        verb = "Would pack"
     what = packed.path or plural(len(packed.projects), "project")
     yield [("title", f"{verb}  "), what]
     if packed.size is not None:

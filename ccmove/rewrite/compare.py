@@ -103,7 +103,9 @@ def _side_by_side(ours: Parts, theirs: Parts, at: Pointer) -> Iterator[Differenc
 
 
 def _shown(part: Node) -> str:
-    return str(part.value) if part.kind == '"' else part.raw
+    if part.kind == '"':
+        return str(part.value)
+    return part.raw
 
 
 def _segments(ours: list[str], theirs: list[str]) -> list[tuple[slice, slice]]:

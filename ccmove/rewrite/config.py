@@ -56,7 +56,9 @@ def entries(text: str) -> dict[str, str]:
 
 def _entries(root: Node) -> dict[str, Node]:
     projects = projects_in(root)
-    return {} if projects is None else projects.members()
+    if projects is None:
+        return {}
+    return projects.members()
 
 
 def _projects(projects: Node, paths: PathMap) -> str:
@@ -65,7 +67,9 @@ def _projects(projects: Node, paths: PathMap) -> str:
     """
 
     def mapper_at(at: Pointer) -> Mapper | None:
-        return mapper if HOLDERS.isdisjoint(at[:1]) else None
+        if HOLDERS.isdisjoint(at[:1]):
+            return mapper
+        return None
 
     mapper = paths.map
     members = projects.members()

@@ -61,7 +61,9 @@ class Prompt(NamedTuple):
 
     @property
     def session(self) -> str | None:
-        return None if self.raw_session is None else decoded(self.raw_session)
+        if self.raw_session is None:
+            return None
+        return decoded(self.raw_session)
 
     def with_path(self, line: bytes, path: str) -> bytes:
         """The line that it is, from its own beginning, with another path."""
@@ -196,7 +198,9 @@ def _path_in(raw: bytes) -> str:
     """The path that a value is, or that a line has; "" where there is nothing."""
     line = raw.strip(b"\n")
     if not line.startswith(b"{"):
-        return decoded(line) if line else ""
+        if line:
+            return decoded(line)
+        return ""
     prompt = prompt_of(line)
     if prompt is None:
         raise NotJsonError("a line without a path")

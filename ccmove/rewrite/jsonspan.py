@@ -70,12 +70,16 @@ class Node:
     @property
     def items(self) -> list[Node]:
         """The values in a list or an object, those of repeated keys included."""
-        return self._parts[1::2] if self.kind == "{" else self._parts
+        if self.kind == "{":
+            return self._parts[1::2]
+        return self._parts
 
     @property
     def keys(self) -> list[Node]:
         """Of an object: as many as items. Anything else has none."""
-        return self._parts[0::2] if self.kind == "{" else []
+        if self.kind == "{":
+            return self._parts[0::2]
+        return []
 
     @cached_property
     def _parts(self) -> list[Node]:
@@ -110,7 +114,9 @@ class Node:
         value = None
         if isinstance(self.value, dict):
             value = self.value.get(name)
-        return value if isinstance(value, str) else None
+        if isinstance(value, str):
+            return value
+        return None
 
     @property
     def key(self) -> str:
@@ -118,7 +124,9 @@ class Node:
         in whatever spelling.
         """
         session = self.string("sessionId")
-        return repr(self.value) if session is None else session
+        if session is None:
+            return repr(self.value)
+        return session
 
     def parts(self) -> Parts:
         """What counts in an object or a list."""
@@ -140,7 +148,9 @@ class Part(NamedTuple):
     @property
     def key(self) -> str:
         """What it is known by: its name or, in a list, as the node itself."""
-        return self.token if isinstance(self.token, str) else self.node.key
+        if isinstance(self.token, str):
+            return self.token
+        return self.node.key
 
 
 Parts = list[Part]

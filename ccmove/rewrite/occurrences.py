@@ -81,7 +81,9 @@ class Occurrences(PathMap):
         if HOLDERS.isdisjoint(at[:1]):
             return self.map
         is_line = at[-1] == "command" and at[0] in ("hooks", "statusLine")
-        return self.in_command if is_line else self.inside
+        if is_line:
+            return self.in_command
+        return self.inside
 
     def inside(self, value: str) -> str | None:
         """The value with every whole occurrence moved; None: it stays."""
@@ -100,7 +102,9 @@ class Occurrences(PathMap):
                 done = end
         except _UnclearError:
             return None
-        return "".join(pieces) + value[done:] if pieces else None
+        if pieces:
+            return "".join(pieces) + value[done:]
+        return None
 
     def _replacements(
         self, value: str, is_shell: bool

@@ -158,7 +158,9 @@ def at_or_below(paths: Iterable[str]) -> PathMap:
 def with_parents(path: str) -> Iterator[str]:
     """`path` and all that it is in, the longest first, as they are compared."""
     whole = compared(path)
-    separator = "\\" if is_windows(path) else "/"
+    separator = "/"
+    if is_windows(path):
+        separator = "\\"
     end = len(whole)
     while end > 0:
         yield whole[:end]
@@ -170,7 +172,9 @@ def fewest(moves: tuple[Move, ...]) -> tuple[Move, ...]:
     above = tuple(dict.fromkeys(map(_where_they_part, moves)))
     paths = PathMap(above)
     is_said = all(paths.map(old) == new for old, new in moves)
-    return above if is_said else moves
+    if is_said:
+        return above
+    return moves
 
 
 def _where_they_part(move: Move) -> Move:
@@ -194,7 +198,9 @@ def tail_below(path: str, parent: str) -> str | None:
     separator = tail[:1]
     if separator == "\\" and not is_windows(parent):
         return None
-    return tail if separator in ("", "/", "\\") else None
+    if separator in ("", "/", "\\"):
+        return tail
+    return None
 
 
 def are_nested(one: str, other: str) -> bool:
@@ -264,7 +270,9 @@ def join(path: str, old: str, new: str) -> str:
     tail = path[end:]
     moved = new + tail
     if not is_windows(old):
-        return native(moved) if "\\" in new else moved
+        if "\\" in new:
+            return native(moved)
+        return moved
     if not is_windows(new):
         return moved.replace("\\", "/")
     spelled = slashed(new)
@@ -299,7 +307,9 @@ class NameMap:
             behind = new_path[match.end() :]
             new_path = before + new + behind
             break
-        return new_path if new_path != path else None
+        if new_path != path:
+            return new_path
+        return None
 
     @cached_property
     def _by_name(self) -> dict[str, str]:

@@ -46,7 +46,9 @@ def folders(text: str, paths: PathMap, _: NameMap) -> str:
     """
 
     def mapper_at(at: Pointer) -> Mapper | None:
-        return paths.map if at[-1:] in (("dir",), ("directory",)) else None
+        if at[-1:] in (("dir",), ("directory",)):
+            return paths.map
+        return None
 
     return with_mapped(text, mapper_at)
 

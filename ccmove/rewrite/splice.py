@@ -135,7 +135,9 @@ def moved(node: Node, mapper: Mapper) -> str | None:
     # Bytes that are not UTF-8 can't be spelled again, and the client never wrote such a
     # string.
     is_odd = _NO_UTF8.search(node.text, node.start, node.end)
-    return None if is_odd else new
+    if is_odd:
+        return None
+    return new
 
 
 def with_mapped(text: str, mapper_at: MapperAt) -> str:
@@ -179,7 +181,9 @@ def _is_at(steps: list[str], at: Pointer) -> bool:
     if len(steps) != len(at):
         return False
     for step, token in zip(steps, at, strict=True):
-        any_part = "[]" if isinstance(token, int) else "*"
+        any_part = "*"
+        if isinstance(token, int):
+            any_part = "[]"
         if step not in (token, any_part):
             return False
     return True

@@ -176,7 +176,9 @@ class _Taking:
         their_parts = theirs.by_key()
 
         def below(key: str) -> Pointer:
-            return (*at, key) if theirs.kind == "{" else at
+            if theirs.kind == "{":
+                return (*at, key)
+            return at
 
         texts: Texts = {}
         for part in theirs.parts():
@@ -244,11 +246,15 @@ class _Taking:
 
         None when it did not come since, or stays.
         """
-        return None if quote(string) in self.known else self.back.path(string)
+        if quote(string) in self.known:
+            return None
+        return self.back.path(string)
 
     def value_back(self, string: str) -> str | None:
         """The same of a string that may hold paths."""
-        return None if quote(string) in self.known else self.back.value(string)
+        if quote(string) in self.known:
+            return None
+        return self.back.value(string)
 
     def with_values_back(self, text: str) -> str:
         """`text` in which strings that came since follow what has gone back."""
@@ -279,7 +285,9 @@ class _Taking:
                 case ("entries", int(number), "projectPath" | "fullPath"):
                     key = entries[number].key
                     is_known = quote(key) in self.known
-                    return self.path_back if is_known else self.back.path
+                    if is_known:
+                        return self.path_back
+                    return self.back.path
             return None
 
         return make.with_mapped(text, mapper_at)
@@ -290,7 +298,9 @@ def _rows_of_objects(versions: _Versions) -> list[_Versions]:
     lists = [node.items for node in versions]
     are_objects = all(item.kind == "{" for item in chain(*lists))
     are_as_many = len(set(map(len, lists))) == 1
-    return list(map(_Versions, *lists)) if are_objects and are_as_many else []
+    if are_objects and are_as_many:
+        return list(map(_Versions, *lists))
+    return []
 
 
 def _is_another(base: Node, now: Node) -> bool:
@@ -406,7 +416,9 @@ class _Projects:
             return None
         came_since = old in self.theirs and old not in self.base
         stays = self.back(old) is None
-        return None if came_since and stays else old
+        if came_since and stays:
+            return None
+        return old
 
     def _give_back(self, old: str, new: str) -> None:
         """A project gets its own value again, or is named where nothing is there any

@@ -16,12 +16,16 @@ def native(path: str) -> str:
     """A path of Windows with its own separators:
     the keys of the config file have others.
     """
-    return path.replace("/", "\\") if is_windows(path) else path
+    if is_windows(path):
+        return path.replace("/", "\\")
+    return path
 
 
 def slashed(path: str) -> str:
     """A path of Windows with the separators of the others."""
-    return path.replace("\\", "/") if is_windows(path) else path
+    if is_windows(path):
+        return path.replace("\\", "/")
+    return path
 
 
 def in_bash(path: str) -> str:
@@ -37,4 +41,6 @@ def in_bash(path: str) -> str:
 
 def compared(path: str) -> str:
     """A path as it is compared: on Windows neither case nor the slash counts."""
-    return native(path).lower() if is_windows(path) else path
+    if is_windows(path):
+        return native(path).lower()
+    return path

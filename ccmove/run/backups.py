@@ -136,7 +136,9 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
 def read_report(layout: Layout, identifier: str) -> bytes | None:
     """What the run said, as JSON; None when its backup has no report."""
     document = read_document(layout.backups / identifier / REPORT, LARGEST_REPORT)
-    return None if document is None else document.data
+    if document is None:
+        return None
+    return document.data
 
 
 def replace_report(layout: Layout, identifier: str, report: bytes) -> None:
@@ -318,11 +320,15 @@ def _why_it_stays(backup: Backup, age: int, wanted: Pruning) -> str:
     if wanted.keep is None and wanted.older_than is None:
         return "not named"
     if age < (wanted.keep or 0):
-        return "the newest" if wanted.keep == 1 else f"one of the newest {wanted.keep}"
+        if wanted.keep == 1:
+            return "the newest"
+        return f"one of the newest {wanted.keep}"
     if wanted.older_than is None:
         return ""
     limit = stamp(time.time() - wanted.older_than)
-    return "not old enough" if backup.id >= limit else ""
+    if backup.id >= limit:
+        return "not old enough"
+    return ""
 
 
 def _keep_pairs_together(

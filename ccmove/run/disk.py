@@ -288,7 +288,9 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
     except (AttributeError, OSError):
         return errno.ENOSYS
     failed = function(old_parent, old, new_parent, new, flag)
-    return ctypes.get_errno() if failed else 0
+    if failed:
+        return ctypes.get_errno()
+    return 0
 
 
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:

@@ -49,7 +49,9 @@ class IndexBack:
         if self.was_made:
             return self.past.at_new[self.file.parent]
         start = ends_of(self.file, self.past.came_from)
-        return None if start == self.file else self.past.at_old.get(start.parent)
+        if start == self.file:
+            return None
+        return self.past.at_old.get(start.parent)
 
     @property
     def final(self) -> Path:

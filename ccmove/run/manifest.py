@@ -81,7 +81,9 @@ class WroteHistory(OneOfSeveral):
 
     @property
     def size_before(self) -> int:
-        return 0 if self.before is None else self.before.size
+        if self.before is None:
+            return 0
+        return self.before.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,9 @@ def way_back(name: str) -> str:
 
 def staged_path(directory: Path, name: str, path: Path, *, is_made: bool) -> Path:
     """Beside the document that it replaces; of one that is made, in the run."""
-    return directory / "staged" / name if is_made else path.with_name(name)
+    if is_made:
+        return directory / "staged" / name
+    return path.with_name(name)
 
 
 def folder_id(path: str) -> tuple[str, int, int] | None:
@@ -196,7 +200,9 @@ def folder_id(path: str) -> tuple[str, int, int] | None:
 
 
 def config_name(layout: Layout) -> str:
-    where = "$C" if layout.config_file.parent == layout.config_dir else "~"
+    where = "~"
+    if layout.config_file.parent == layout.config_dir:
+        where = "$C"
     return f"{where}/{layout.config_file.name}"
 
 

@@ -151,7 +151,9 @@ def _refuse_two_file_systems(plan: Plan) -> None:
         here, there = _nearest(path), _nearest(target.parent)
         is_one = os.lstat(here).st_dev == os.lstat(there).st_dev
         if not is_one or mount(_nearest(path.parent)) != mount(there):
-            what = "mount" if is_one else "file system"
+            what = "file system"
+            if is_one:
+                what = "mount"
             by_hand = (
                 "move the folder there yourself, then run ccmove without --move-folder"
             )

@@ -42,7 +42,9 @@ class Absent:
         """What is said of them, each with the IDs."""
         if self.elsewhere:
             number = plural(len(self.elsewhere), "session")
-            verb = "stays" if len(self.elsewhere) == 1 else "stay"
+            verb = "stay"
+            if len(self.elsewhere) == 1:
+                verb = "stays"
             where = ", ".join(sorted(set(self.elsewhere.values())))
             what = f"{number} left for another project since and {verb} there"
             yield f"{what}, in {where}: {listed(self.elsewhere)}"
@@ -58,7 +60,9 @@ class Absent:
 def listed(sessions: Iterable[str]) -> str:
     """Their IDs, as many as can be read."""
     shown = sorted(sessions)
-    more = f" and {len(shown) - MOST_LISTED} more" if len(shown) > MOST_LISTED else ""
+    more = ""
+    if len(shown) > MOST_LISTED:
+        more = f" and {len(shown) - MOST_LISTED} more"
     return ", ".join(shown[:MOST_LISTED]) + more
 
 
@@ -333,7 +337,9 @@ class PastRun:
         if self.goes_with_session(path):
             key = path.parent, session_of(path.name)
             own = self.portion_of_session.get(key)
-            return path if own is None else own.target / path.name
+            if own is None:
+                return path
+            return own.target / path.name
         start = ends_of(path, self.came_from)
         if start == path:
             return self._way_of_since(path)
@@ -344,7 +350,9 @@ class PastRun:
         name = start.relative_to(old)
         if name.as_posix() in portion.move.notes:
             return start
-        return start if is_of_session(name.parts[0]) else path
+        if is_of_session(name.parts[0]):
+            return start
+        return path
 
     def _way_of_since(self, path: Path) -> Path:
         """Of what came to a directory that NEW had, or was there before."""

@@ -286,7 +286,9 @@ class Rollback:
         is_at_old = is_noted(path, rename.holds)
         if is_at_old == is_noted(target, rename.holds):
             return None
-        return path if is_at_old else target
+        if is_at_old:
+            return path
+        return target
 
     # -- before anything is touched
 
@@ -592,7 +594,9 @@ def _refuse_other_folders(ways: Sequence[Way]) -> None:
     for way, where in zip(ways, folders, strict=True):
         first = way.places[0]
         if len(where) != 1:
-            both = "both look like" if where else "neither is"
+            both = "neither is"
+            if where:
+                both = "both look like"
             pair = f"{first} and {way.places[-1]}"
             raise RefusedError(f"{pair}: {both} the folder that was renamed")
         is_taken = where != [first] and is_there(first) and [first] not in folders

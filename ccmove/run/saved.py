@@ -34,7 +34,9 @@ def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     RefusedError when it is not that.
     """
     content = wrote.before if which == "before" else wrote.after
-    expected = content.sha256 if content is not None else ""
+    expected = ""
+    if content is not None:
+        expected = content.sha256
     return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
 
 
@@ -60,7 +62,9 @@ def _saved(path: Path, expected: str) -> bytes:
     document = read_document(path)
     if document is not None and sha256(document.data) == expected:
         return document.data
-    what = "is missing" if document is None else "was changed since it was saved"
+    what = "was changed since it was saved"
+    if document is None:
+        what = "is missing"
     raise RefusedError(
         f"{path} {what}, so this run can't be undone", look_at(path.parent)
     )

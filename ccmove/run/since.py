@@ -137,7 +137,9 @@ class Since:
     @cached_property
     def renamed(self) -> PathMap:
         """What became of paths here: an archive's are those of another machine."""
-        return PathMap(()) if self.manifest.is_unpack else self.manifest.paths
+        if self.manifest.is_unpack:
+            return PathMap(())
+        return self.manifest.paths
 
     def takes_back(self, move: Move) -> bool:
         """Whether what came since at its NEW goes to its OLD."""

@@ -138,7 +138,9 @@ class StagedHistory:
 
     def _opened_now(self) -> BinaryIO:
         """The history as it is; one that is made has nothing in it yet."""
-        return io.BytesIO() if self.write.is_made else open_again(self.write.path)
+        if self.write.is_made:
+            return io.BytesIO()
+        return open_again(self.write.path)
 
     def _read_back(self, written: Iterator[bytes]) -> None:
         for first in written:  # by then the file is there

@@ -125,7 +125,9 @@ def refuse_users(
 
 
 def _in_use_again(path: str, sessions: int) -> RefusedError:
-    verb = "was" if sessions == 1 else "were"
+    verb = "were"
+    if sessions == 1:
+        verb = "was"
     what = f"{plural(sessions, 'session')} {verb} begun there since"
     return RefusedError(
         f"{path} is in use again: {what}",
@@ -149,7 +151,9 @@ def refuse_built_on(manifest: Manifest, backups: list[Backup]) -> None:
             continue
         old, new = later.moves[0]
         what = f"a later run builds on {manifest.id}: {later.id}"
-        verb = "unpacked" if later.is_unpack else "moved"
+        verb = "moved"
+        if later.is_unpack:
+            verb = "unpacked"
         hint = to_type("ccmove", "undo", later.id, text="undo that first")
         if later.kind == "undo":  # which is not undone: the move is made again
             hint = to_type("ccmove", new, old, text="move that again first")
@@ -229,7 +233,9 @@ def _with_room(moves: list[PathMove]) -> list[PathMove]:
     for path, target in moves:
         if target in leaving or not os.path.lexists(target):
             able.append((path, target))
-    return able if len(able) == len(moves) else _with_room(able)
+    if len(able) == len(moves):
+        return able
+    return _with_room(able)
 
 
 def _parking_space(folder: Path, _: int) -> Path:

@@ -64,7 +64,9 @@ class Documents:
         if not self.placer.tree.has(file):
             return None
         draft = self.placer.draft_at(file)
-        return draft.text if draft is not None else None
+        if draft is not None:
+            return draft.text
+        return None
 
     # -- indexes
 

@@ -115,7 +115,9 @@ class Files:
             fate = self.sessions.fate(part.project, part.id)
             if fate in SKIPPED:
                 return None
-            return final if is_free else self._of_session(came, final, fate)
+            if is_free:
+                return final
+            return self._of_session(came, final, fate)
         if is_free:
             return final
         if part.role == "paste":  # its name is the hash of what is in it
@@ -154,7 +156,9 @@ class Files:
         fate = self.sessions.fate(part.project, part.id)
         if fate is Fate.LONGER:
             return self._instead_of(final)
-        return final if fate is Fate.NEW else None
+        if fate is Fate.NEW:
+            return final
+        return None
 
     def _of_session(self, came: Came, final: Path, fate: Fate) -> Path | None:
         """What is there is the same session's: the transcript that is kept decides.
@@ -257,7 +261,9 @@ class Files:
 def _relation_of_two(came: Came, other: Came) -> Relation:
     """Of two that came."""
     is_equal = came.sha256 == other.sha256
-    return Relation.BEGINNING if is_equal else Relation.DIFFERENT
+    if is_equal:
+        return Relation.BEGINNING
+    return Relation.DIFFERENT
 
 
 def _has(path: Path, sign: bytes) -> bool:

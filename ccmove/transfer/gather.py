@@ -73,7 +73,9 @@ class Wanted:
         """
         if path in along:
             return along[path]
-        return path if self.covers(path) and can_be_moved(path) else None
+        if self.covers(path) and can_be_moved(path):
+            return path
+        return None
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ class Share:
     def along(self) -> tuple[str, ...]:
         """Gone paths whose sessions Claude Code shows there, too."""
         is_moving = self.path in self.holding.moving
-        return tuple(self.holding.along) if is_moving else ()
+        if is_moving:
+            return tuple(self.holding.along)
+        return ()
 
     @property
     def paths(self) -> set[str]:
@@ -411,7 +415,9 @@ def _session_of_agent(path: Path) -> str | None:
         return None
     with opened as file:
         named = _SESSION_IN_LINE.search(file.read(HEAD))
-    return named[1].decode() if named else None
+    if named:
+        return named[1].decode()
+    return None
 
 
 def _index_of(share: Share, text: str, sessions: frozenset[str]) -> str:

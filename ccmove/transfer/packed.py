@@ -77,4 +77,6 @@ def summary_of(packing: Packing, layout: Layout, path: str | None) -> Packed:
 
 def _prompts_of(packing: Packing, path: str) -> int:
     prompts = packing.prompts.found.get(path)
-    return prompts.number if prompts is not None else 0
+    if prompts is not None:
+        return prompts.number
+    return 0

@@ -62,7 +62,9 @@ class _Setting:
     @cached_property
     def text(self) -> str:
         value = self.node.value
-        return value if isinstance(value, str) else self.node.raw
+        if isinstance(value, str):
+            return value
+        return self.node.raw
 
     @property
     def _is_secret(self) -> bool:
@@ -71,9 +73,13 @@ class _Setting:
     @property
     def _secret_argument(self) -> str | None:
         """What of an argument is the value of a variable, or of a header."""
-        pattern = _BEHIND_OPTION if self.before in OPTIONS else _ARGUMENT
+        pattern = _ARGUMENT
+        if self.before in OPTIONS:
+            pattern = _BEHIND_OPTION
         argument = pattern.fullmatch(self.text)
-        return None if argument is None else argument[1]
+        if argument is None:
+            return None
+        return argument[1]
 
     @cached_property
     def _without_secret(self) -> str:

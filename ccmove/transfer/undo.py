@@ -74,7 +74,9 @@ def _told(went_on: Collection[str]) -> Iterator[str]:
     """What is said of sessions that went on."""
     if went_on:
         number = plural(len(went_on), "session")
-        verb = "stays" if len(went_on) == 1 else "stay"
+        verb = "stay"
+        if len(went_on) == 1:
+            verb = "stays"
         what = f"{number} went on since and {verb}, with all that is its own"
         yield f"{what}: {listed(went_on)}"
 

@@ -204,7 +204,9 @@ def _deleted_soon(layout: Layout, files: Files) -> Iterator[LeftAlone]:
         is_old = came.member.mtime_ns < oldest
         number += came.part.role == "transcript" and is_old
     if number:
-        verb = "was" if number == 1 else "were"
+        verb = "were"
+        if number == 1:
+            verb = "was"
         what = f"{plural(number, 'session')} {verb} last used over {days} days ago: "
         what += "Claude Code deletes such sessions minutes after it starts. To keep "
         what += "them, set this first:"
