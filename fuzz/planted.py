@@ -45,6 +45,16 @@ def _is_name_or_up(value: object) -> bool:
     return value == ".." or _is_name(value)
 
 
+_value = records._value
+
+
+def _value_or_anything(hint: object, value: object, path: records.ReadPath) -> object:
+    try:
+        return _value(hint, value, path)
+    except ValueError:
+        return value
+
+
 # Whatever is in the state, and in what is ours in it.
 ANYWHERE: roots.Kinds = {"", "project", "folder", *roots.MOVED, *roots.REPLACED}
 
@@ -84,7 +94,7 @@ BUGS: dict[str, dict[str, Bug]] = {
         ),
         "anything may be renamed": lambda patch: patch(roots, "MOVED", ANYWHERE),
         "a value may be anything": lambda patch: patch(
-            records, "_plain", lambda _, value: value
+            records, "_value", _value_or_anything
         ),
     },
     "paths": {
