@@ -10,7 +10,7 @@ from ccmove.hints import Hint, again, look_at, to_type
 
 
 class CcmoveError(Exception):
-    """A run that failed and left everything as it was."""
+    """A run that failed and left everything as it was, unless its class says else."""
 
     exit_code = 1
     status = "failed"
@@ -70,8 +70,8 @@ class ArchiveError(CcmoveError):
 
 
 class UnfinishedRunError(CcmoveError):
-    """A run was interrupted and could not be rolled back;
-    all that is needed for it is kept.
+    """A run was interrupted and is not rolled back, be it that it could not be, or that
+    a preview may not; all that is needed for it is kept.
     """
 
     exit_code = 5

@@ -47,7 +47,7 @@ class Layout:
     # What pruned backups told of whose sessions are.
     ledger = _Inside("ccmove", "ledger.json")
     run_dir = _Inside("ccmove", "run")  # of a run under way, which becomes its backup
-    unfinished = _Inside("ccmove", "unfinished")  # runs that could not be rolled back
+    unfinished = _Inside("ccmove", "unfinished")  # what was set aside of such runs
 
     @cached_property
     def projects(self) -> Path:

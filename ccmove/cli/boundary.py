@@ -86,8 +86,8 @@ class Call:
         return self.layout
 
     def recover(self, *, dry_run: bool = False) -> Layout:
-        """As `find_layout`, once an interrupted run is rolled back;
-        a preview waits for that.
+        """As `find_layout`, once an interrupted run is rolled back; a preview is
+        refused before that.
         """
         layout = self.find_layout()
         self.rolled_back = recover(layout, self.progress(), dry_run=dry_run)

@@ -105,12 +105,13 @@ def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str
     return stayed
 
 
-def remove_if_empty(path: Path) -> Iterator[str]:
+def remove_if_empty(path: Path) -> list[str]:
     """A directory of the run goes if there is nothing in it; why it stays."""
     try:
         disk.remove_directory(path)
     except OSError:
         if names_in(path):
-            yield f"{path} has something new in it, so it stays"
-        elif is_directory(path):
+            return [f"{path} has something new in it, so it stays"]
+        if is_directory(path):
             raise
+    return []

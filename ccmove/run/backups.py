@@ -167,7 +167,7 @@ class Backup:
     id: str
     manifest: Manifest | None
     problem: CcmoveError | None = None
-    stands: bool = False  # not undone
+    stands: bool = False  # it can be read, and is not undone
 
 
 def all_backups(layout: Layout) -> list[Backup]:

@@ -48,7 +48,7 @@ class IndexBack:
         """
         if self.was_made:
             return self.past.at_new[self.file.parent]
-        start = ends_of(self.file, self.past.came_from)
+        start = ends_of(self.file, self.past.starts)
         if start == self.file:
             return None
         return self.past.at_old.get(start.parent)

@@ -53,6 +53,8 @@ def begin(layout: Layout, manifest: Manifest) -> None:
     run_dir = layout.run_dir
     disk.ensure_directory(layout.backups)
     disk.ensure_directory(run_dir)
+    # First the manifest without operations: with the record of an earlier attempt it
+    # says that there is nothing to undo, and the old one without a record would block.
     write_manifest(manifest, layout)
     disk.remove_file(run_dir / progress.NAME, flushed=False)
     progress.make(run_dir)
@@ -68,7 +70,8 @@ def begin(layout: Layout, manifest: Manifest) -> None:
 def lines_of(manifest: Manifest) -> str:
     """The moves of a list as `--from-file` reads them.
 
-    Nothing for a single move, for an undo, or where a name can't stand in a line.
+    Nothing for a single move, for an undo or an unpack, or where a name can't stand in
+    a line.
     """
     if len(manifest.moves) < 2 or manifest.kind != "move":
         return ""
@@ -146,7 +149,9 @@ def flush_parts(layout: Layout) -> None:
 
 
 def set_aside(layout: Layout) -> str:
-    """Keep all that there is of an unfinished run together; the ID it has."""
+    """Keep together all that there is of a run that can't be rolled back, or what
+    others put into its directory; the ID it has.
+    """
     identifier = new_id(layout)
     with contextlib.suppress(RefusedError):
         manifest = read_manifest(layout.run_dir / "manifest.json", layout)

@@ -57,11 +57,6 @@ class Wrote(OneOfSeveral):
         """Whether this is what the run left."""
         return sha256(data) == self.after.sha256
 
-    def knows(self, data: bytes) -> bool:
-        """Whether this is what the run left, or found."""
-        is_as_before = self.before is not None and sha256(data) == self.before.sha256
-        return is_as_before or self.left(data)
-
 
 @dataclass(frozen=True, slots=True)
 class WroteHistory(OneOfSeveral):
@@ -105,7 +100,7 @@ Recorded = Wrote | WroteHistory | Rename | Mkdir
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest(Undertaking):
-    """Everything that one run did."""
+    """Everything that one run does, and has done once its directory is a backup."""
 
     id: Id
     folders_at_new: tuple[
@@ -135,7 +130,8 @@ class Manifest(Undertaking):
 
     @property
     def retired(self) -> dict[Path, Path]:
-        """Where things were that the run put into its backup -> where they are.
+        """Where things were that the run put into its backup -> where they are: in the
+        directory that the manifest was read from, the run's or the backup's.
 
         Something may have come to NEW ahead of another one that made it superfluous.
         """
@@ -162,7 +158,7 @@ class Manifest(Undertaking):
             name = staged_name(self.id, number)
             staged = path.with_name(name)
             paths.append(staged)
-            staged = path.with_name(way_back(name))
+            staged = path.with_name(name_on_the_way_back(name))
             paths.append(staged)
         return paths
 
@@ -178,7 +174,7 @@ def staged_name(identifier: str, number: int) -> str:
     return f".ccmove-{identifier}-{number}"
 
 
-def way_back(name: str) -> str:
+def name_on_the_way_back(name: str) -> str:
     """Never the name of the staged file: when that is gone the write was done."""
     return f"{name}-back"
 

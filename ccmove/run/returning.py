@@ -264,7 +264,7 @@ class PastRun:
         return {wrote.ends: wrote for wrote in self.manifest.writes}
 
     @cached_property
-    def came_from(self) -> dict[Path, Path]:
+    def starts(self) -> dict[Path, Path]:
         """Where things in project directories ended that were renamed -> and began.
 
         A directory that was begun since, and follows, is as one that was brought.
@@ -322,13 +322,13 @@ class PastRun:
         """Whether it is a session's, at NEW, that did not come by itself; not where OLD
         and NEW both had something of the session.
         """
-        if path.parent not in self.at_new or path in self.came_from:
+        if path.parent not in self.at_new or path in self.starts:
             return False
         session = session_of(path.name)
         is_of_both = session in self.since.had and session in self.since.brought
         return is_of_session(path.name) and not is_of_both
 
-    def way_back(self, path: Path) -> Path:
+    def destination(self, path: Path) -> Path:
         """Where what is at `path` goes, a file or all of a session; `path` if it stays.
 
         A session goes with its portion. Of all else what the run brought goes to where
@@ -340,13 +340,14 @@ class PastRun:
             if own is None:
                 return path
             return own.target / path.name
-        start = ends_of(path, self.came_from)
+        start = ends_of(path, self.starts)
         if start == path:
-            return self._way_of_since(path)
+            return self._destination_of_since(path)
         old = self.project_directory(start)
         portion = self.at_old.get(old)
         if portion is None or portion.follows:
             return start
+        # It is in a directory that came, and may have come there since.
         name = start.relative_to(old)
         if name.as_posix() in portion.move.notes:
             return start
@@ -354,7 +355,7 @@ class PastRun:
             return start
         return path
 
-    def _way_of_since(self, path: Path) -> Path:
+    def _destination_of_since(self, path: Path) -> Path:
         """Of what came to a directory that NEW had, or was there before."""
         portion = self.at_new.get(self.project_directory(path))
         if portion is None or not portion.follows:

@@ -4,7 +4,8 @@ A move was killed, say. The next command that changes anything finds `ccmove/run
 
 1. reads the manifest, which has the list of operations, and the record of progress,
    which says how many of them are done;
-2. looks whether all that is needed is there, and touches nothing if it is not;
+2. looks whether what it will need is there, as far as that can be told by now, and
+   touches nothing if it is not;
 3. undoes what is done, the last first, and records each: a recovery that is killed goes
    on from there;
 4. removes what the run staged and saved, and its directory.
@@ -13,8 +14,9 @@ So at most one operation is in doubt, and what is there decides that one:
 
 - A write is done if and only if its staged file is gone: the replacing rename consumes
   it.
-- A rename is done if the old place is empty, or if the target holds what was noted and
-  the old place does not.
+- A rename is done if the old place is empty. Should both places be taken, then what is
+  in `ccmove/` is ours; else it is done if the target holds what was noted and the old
+  place does not.
 - A directory that may be ours is removed if it is empty.
 
 What came later wins: of a changed document only our own change is taken out, a file
@@ -40,7 +42,7 @@ from ccmove.claude.reading import (
     reader,
 )
 from ccmove.claude.state import SESSION_ID
-from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
+from ccmove.errors import CcmoveError, RefusedError, UnfinishedRunError, describe
 from ccmove.plan.model import Arrived, FolderHolds, Holds, Mkdir, Rename
 from ccmove.plan.placing import mode_of
 from ccmove.rewrite import history, index
@@ -68,9 +70,9 @@ from ccmove.run.manifest import (
     Recorded,
     Wrote,
     WroteHistory,
+    name_on_the_way_back,
     staged_name,
     staged_path,
-    way_back,
 )
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.progress import Record
@@ -126,7 +128,8 @@ def roll_back(
     just_failed: bool = False,
     keeps_incoming: bool = False,
 ) -> str | None:
-    """Roll back an unfinished run; what was done, in words, None if there was none.
+    """Roll back an unfinished run; what was done, in words, None if there was none, or
+    only the beginning of its directory.
 
     What came in for it is kept only where the same run is planned again.
     """
@@ -141,7 +144,9 @@ def roll_back(
             kept = layout.unfinished / identifier
             stayed = [line.replace(str(layout.run_dir), str(kept)) for line in stayed]
             stayed.append(f"what is left of it is in {kept}")
-    except (OSError, RefusedError, StaleLookError) as error:
+    except UnfinishedRunError:
+        raise
+    except (OSError, CcmoveError) as error:
         # Which would say that nothing was done.
         what = f"an interrupted run could not be rolled back: {describe(error)}"
         raise UnfinishedRunError(what, TO_RECOVER, TO_SET_ASIDE) from error
@@ -305,8 +310,10 @@ class Rollback:
                 pass
 
     def _refuse_missing(self) -> None:
-        """Saved texts and all that was renamed are there, and where something was
-        staged; what was renamed comes back, and with it what is in it.
+        """The texts of before and every directory that was renamed are there, and where
+        something was staged; what was renamed comes back, and with it what is in it.
+
+        A single file may be gone: then there is nothing to rename back.
         """
         renamed: set[Path] = set()
         for operation in self.operations:
@@ -539,7 +546,7 @@ class Rollback:
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
         """Where new content is staged on the way back; nothing is there."""
         name = staged_name(self.manifest.id, wrote.number)
-        fresh = wrote.path.with_name(way_back(name))
+        fresh = wrote.path.with_name(name_on_the_way_back(name))
         disk.remove_file(fresh, flushed=False)
         return fresh
 

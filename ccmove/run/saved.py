@@ -25,7 +25,7 @@ from ccmove.run.manifest import Content, SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
 from ccmove.text import as_bytes, as_text
 
-EMPTY = b'{"projects": {}}'  # a config file of a machine on which there was none
+EMPTY_CONFIG = b'{"projects": {}}'  # a config file of a machine on which there was none
 
 
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
@@ -90,7 +90,7 @@ def document_back(
 
     A config file that the run made is taken for an empty one before.
     """
-    before = EMPTY
+    before = EMPTY_CONFIG
     mtime: int | None = None
     if wrote.before is not None:
         if sha256(now) == wrote.before.sha256:
@@ -141,7 +141,7 @@ def plan_history_back(
     """The history without the run's change; None when there is nothing to take out.
 
     Prompts that came since go by session, or follow the folder, even where the run
-    itself has found none.
+    itself has found none; not where the history begins as before the run again.
     """
     path = layout.history
     wrote = since.manifest.history

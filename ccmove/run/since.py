@@ -84,7 +84,10 @@ class Since:
         return self.had - self.brought.keys()
 
     def stays(self, session: str | None) -> bool:
-        """Whether a session stays where it is: NEW's own, or one of `elsewhere`."""
+        """Whether a session stays where it is: NEW's own, or one of `elsewhere`.
+
+        The undo of an unpack asks that.
+        """
         return session in self.elsewhere or session in self.own_sessions
 
     @cached_property
@@ -105,8 +108,8 @@ class Since:
             is_alone = coming[new] == 1
             is_free = old in coming or folder_exists(old) is False
             if is_alone and self._follows(new, is_free=is_free):
-                way_back = new, old
-                back.append(way_back)
+                there = new, old
+                back.append(there)
             else:
                 staying.add(new)
         kept = self.manifest.paths.reversed().kept
@@ -157,7 +160,8 @@ class Since:
         return at_or_below(topmost(news)).needles()
 
     def new_path(self, path: str, session: str | None) -> str | None:
-        """Where the prompt of a session that came since belongs; None: it stays.
+        """Where a prompt that came since belongs; None: it stays. It goes with its
+        session, if that goes.
 
         What a session has left behind at NEW follows the folder. Where it was unpacked
         OLD is on another machine, so all stays.

@@ -296,8 +296,8 @@ class Work:
                 operations.append(op)
         for directory in sorted(changed):
             disk.flush(directory)
-        done = tuple(operations)
-        self.manifest = replace(self.manifest, operations=done)
+        recorded = tuple(operations)
+        self.manifest = replace(self.manifest, operations=recorded)
         backups.write_manifest(self.manifest, self.layout)
 
     def look_again(self) -> None:

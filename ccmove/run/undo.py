@@ -48,6 +48,7 @@ def plan_undo(
     _ = state.config_paths  # refuses a config file that can't be read
     listed = listed_in((), state.config_paths)
     owners = Owners(state, ledger, manifest.paths, listed)
+    # Twice, since who is absent can be told only when it is known which directories go.
     portions = list(portions_back(owners, Since(manifest)))
     going = [portion for portion in portions if portion.goes]
     directories = [portion.source.name for portion in going]
@@ -198,8 +199,8 @@ def stays_at_new(portions: Iterable[PortionBack]) -> Iterator[LeftAlone]:
 def folders_to_rename(layout: Layout, since: Since) -> Iterator[LeftAlone]:
     """The state is at OLD again; its folder is the user's to rename, in this order.
 
-    Not where something of NEW's own stays, nor the home, nor another folder than the
-    one that was there.
+    Not where what came since stays, nor the home, nor another folder than the one that
+    was there when the run was made.
     """
     moves = []
     for move in since.manifest.moves:
@@ -247,7 +248,9 @@ def _parking_space(folder: Path, _: int) -> Path:
 
 
 def _is_renamed(layout: Layout, since: Since, move: Move) -> bool:
-    """Whether the folder at NEW is the one that was at OLD, and goes with the state."""
+    """Whether the folder at NEW is the one that was there when the run was made, and
+    goes with the state.
+    """
     _, new = move
     manifest = since.manifest
     if manifest.folders or manifest.is_of_settings:

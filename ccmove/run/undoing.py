@@ -200,7 +200,8 @@ class Undoing:
         """
         note = wrote.ends
         portion = self.past.at_new.get(note.parent.parent)
-        goes = wrote.path != note  # the file itself was brought
+        # Brought, the file goes; NEW's own, into which lines were merged, stays.
+        goes = wrote.path != note
         if portion is None or goes == portion.follows:
             return  # file and lines stay together
         before = as_text(read_saved(self.past.backup, wrote, "before"))
@@ -237,10 +238,10 @@ class Undoing:
         moves = [way for way in self.ways if way[0] != way[1]]
         moves += self._places_of_retired()
         for path, final in in_order(moves, self._parking_space):
-            if not self._is_outlived(path, final):
+            if not self._has_no_place(path, final):
                 self.placer.bring(path, final)
 
-    def _is_outlived(self, path: Path, final: Path) -> bool:
+    def _has_no_place(self, path: Path, final: Path) -> bool:
         """Whether what was retired has no place any more; an index joins another."""
         if path.parent.name != "retired" or final.name == INDEX:
             return False
@@ -257,7 +258,7 @@ class Undoing:
         return self.layout.run_dir / "parked" / str(number)
 
     def _all_ways(self) -> Iterator[PathMove]:
-        directories = map(self.past.project_directory, self.past.came_from)
+        directories = map(self.past.project_directory, self.past.starts)
         for directory in dict.fromkeys([*self.past.at_new, *directories]):
             if self.tree.has(directory):
                 yield from self._ways_back(directory)
@@ -270,11 +271,11 @@ class Undoing:
         """
         is_directory = self.tree.is_directory(path)
         if not is_directory or self.past.goes_with_session(path):
-            return [(path, self._way_back(path))]
+            return [(path, self._destination(path))]
         ways: list[PathMove] = []
         for name in self.tree.names(path):
             ways += self._ways_back(path / name)
-        start = ends_of(path, self.past.came_from)
+        start = ends_of(path, self.past.starts)
         if start == path:
             return ways
         leaving = []
@@ -286,13 +287,13 @@ class Undoing:
                 leaving.append((below, final))
         return [*leaving, (path, start)]
 
-    def _way_back(self, path: Path) -> Path:
+    def _destination(self, path: Path) -> Path:
         """Where a file goes, or all of a session.
 
         A note of which OLD gets the original stays; of a MEMORY.md only the lines that
         came since.
         """
-        final = self.past.way_back(path)
+        final = self.past.destination(path)
         index = self.indexes.get(path)
         if index is not None:
             return index.final
@@ -324,7 +325,7 @@ class Undoing:
 
     def _rename_folders_back(self) -> None:
         """A project folder goes back only if it is the one that was renamed, to a free
-        place.
+        place; else nothing is undone. One that is gone is named.
         """
         for rename in reversed(self.manifest.renames):
             path, target, holds = rename.path, rename.target, rename.holds

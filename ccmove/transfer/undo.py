@@ -36,7 +36,7 @@ from ccmove.run.arrived import (
 )
 from ccmove.run.manifest import Manifest, Wrote
 from ccmove.run.returning import absent_sessions, listed
-from ccmove.run.saved import EMPTY, document_back, plan_history_back
+from ccmove.run.saved import EMPTY_CONFIG, document_back, plan_history_back
 from ccmove.run.since import Since
 from ccmove.text import plural
 
@@ -205,7 +205,7 @@ class Removal:
         if wrote.form == "index":
             directory = document.path.parent
             draft.text = self._with_staying(directory, draft.text, document.text)
-        if wrote.before is None and back.content == EMPTY:
+        if wrote.before is None and back.content == EMPTY_CONFIG:
             self._name_emptied(wrote.ends)
 
     def _name_emptied(self, file: Path) -> None:
