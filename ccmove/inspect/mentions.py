@@ -8,7 +8,8 @@ at what is there and takes each file as the plan will leave it.
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -37,8 +38,9 @@ from ccmove.rewrite import settings
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, Pointer, parse
 from ccmove.rewrite.occurrences import Occurrences
-from ccmove.rewrite.pathmap import Move, NameMap, PathMap
+from ccmove.rewrite.pathmap import Move, NameMap, PathMap, with_parents
 from ccmove.rewrite.settings import Rewrite
+from ccmove.rewrite.windows import compared
 from ccmove.system import looking_for
 from ccmove.text import as_bytes, as_text, plural
 
@@ -169,7 +171,7 @@ class Search:
         """Files that name an old path: what the client keeps, then what is in projects'
         folders. A row for all files of a source.
         """
-        paths = self._spelled(self.asked)
+        paths = self._spelled(self.stale)
         looked_at: set[Path] = set()
         sources = [*self._sources_of_client(), *self._sources_of_others()]
         for source in sources:
@@ -185,6 +187,18 @@ class Search:
             row = self._mentions(source, naming, paths) if naming else None
             if row is not None:
                 yield row
+
+    @cached_property
+    def stale(self) -> PathMap:
+        """The moves whose OLD nothing may name any more. In a swap or a chain another
+        project has come to an OLD, which is named rightly.
+        """
+        taken: set[str] = set()
+        for _, new in self.asked.moves:
+            if self.asked.covers(new):
+                taken.update(with_parents(new))
+        moves = [move for move in self.asked.moves if compared(move[0]) not in taken]
+        return replace(self.asked, moves=tuple(moves))
 
     def worktrees(self) -> Iterator[LeftAlone]:
         """Worktrees that git does not find any more."""
@@ -253,7 +267,8 @@ class Search:
             return ()
         for pair in source.pairs:
             paths = self._spelled(PathMap((pair,)))
-            if not _changes(text, paths, source.option):
+            is_stale = self.stale.covers(pair[0])
+            if not is_stale or not _changes(text, paths, source.option):
                 continue
             if source.option == SETTINGS and self.with_settings:
                 return self.with_settings
@@ -278,9 +293,11 @@ class Search:
         for name in names_in(plugins):
             if name.endswith(".json"):
                 yield Source(plugins / name)
-        # In a swap or a chain what was moved names an old path again, and rightly so.
-        if not any(self.asked.covers(new) for _, new in self.asked.moves):
-            yield Source(layout.real_config_file)
+        for place in PLACES:
+            if not place.of_daemon:
+                for path in place.files(layout):
+                    yield Source(path)
+        yield Source(layout.real_config_file)
         for notes in State(layout).having(MEMORY):
             yield Source(notes)
 

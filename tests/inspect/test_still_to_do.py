@@ -122,3 +122,34 @@ def test_after_an_undo_the_old_path_is_the_right_one(
     assert run_ccmove("undo", state=state).exit == 0
     new.rename(old)
     assert examine(state) == []
+
+
+@pytest.mark.parametrize(
+    ("moves", "stays"),
+    [
+        ({"one": "two", "two": "one"}, None),
+        ({"one": "two", "two": "three"}, "one"),
+    ],
+    ids=["swap", "chain"],
+)
+def test_what_another_project_has_come_to_may_be_named(
+    state: StateBuilder, moves: dict[str, str], stays: str | None
+) -> None:
+    """Its command would have merged the two, and set right values back."""
+    for name in ("one", "two"):
+        state.project(name)
+        (state.code / name).mkdir(exist_ok=True)
+    folders = [str(state.code / name) for name in ("one", "two")]
+    rules = {"permissions": {"additionalDirectories": folders}}
+    (state.config_dir / "settings.json").write_text(json.dumps(rules))
+    listed = state.root / "moves.txt"
+    lines = [f"{state.code / old}\t{state.code / new}\n" for old, new in moves.items()]
+    listed.write_text("".join(lines))
+    command = ("--skip-path-check", "--from-file", listed)
+    rewritten = run_ccmove("--settings", *command, "--json", state=state).json()
+    assert rewritten["to_do"] == []
+    assert run_ccmove("undo", state=state).exit == 0
+    left = run_ccmove(*command, "--json", state=state).json()["to_do"]
+    named = [row["command"].split()[-2:] for row in left]
+    wanted = [] if stays is None else [[stays, moves[stays]]]
+    assert [[Path(word).name for word in pair] for pair in named] == wanted
