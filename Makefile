@@ -17,6 +17,8 @@ BY_HAND ?=
 # Nothing is written to the home directory, not even pip's cache.
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Compiled tests are kept: else every worker compiles all of them again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help venv demo quick test test-all test-kill test-lives test-windows test-apfs check format test-client bench fuzz mutants dist man picture clean
 

@@ -151,10 +151,11 @@ def test_the_places_in_the_readme_are_those_that_are_rewritten() -> None:
     for name in (INDEX, ALIASES, f"{MEMORY}/", *PROJECT_FILES):
         spelled = re.sub("settings.*json", "settings*.json", name)
         assert f"{spelled}`" in table
+    in_words = {"plugins": "plugins", "jobs": "background jobs"}
     for place in PLACES:
-        words = {"plugins": "plugins", "jobs": "background jobs"}
         folder, *_ = place.pattern.split("/")
-        assert words.get(folder, "") in table
+        name = f"`{Path(place.pattern).name}`"
+        assert in_words.get(folder, name) in table
 
 
 def test_the_readme_is_short() -> None:
