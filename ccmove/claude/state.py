@@ -181,7 +181,9 @@ class State:
         """What can't be read is a problem, and must not hide the rest."""
         try:
             yield
-        except (CcmoveError, NotJsonError, OSError) as error:
+        except NotJsonError as error:
+            self.problems[str(file)] = f"not valid JSON ({error})"
+        except (CcmoveError, OSError) as error:
             what = describe(error)
             self.problems[str(file)] = what.removeprefix(str(file)).lstrip(": ")
 
