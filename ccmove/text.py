@@ -97,7 +97,8 @@ def bringing_all(source: str, target: str) -> str:
         return command_line(["mv", "-n", source, target])
     if WINDOWS:  # nothing there does that by renaming: robocopy would copy transcripts
         return command_line(["ls", source])
-    start, end = quote(source), quote(f"{target}/")
+    start = quote(source)
+    end = quote(f"{target}/")
     each = "-mindepth 1 -maxdepth 1 -exec mv -n '{}'"
     return f"find {start} {each} {end} ';' && rmdir {start}"
 

@@ -108,7 +108,8 @@ def _plan(examination: Examination) -> str:
     lines = ""
     for finding in examination.findings:
         if finding.can_be_asked and finding.best is not None:
-            old, new = finding.subject, finding.best.path
+            old = finding.subject
+            new = finding.best.path
             if old.isprintable() and new.isprintable():
                 lines += f"{old}\t{new}\n"
     return lines
@@ -264,7 +265,8 @@ def _names(examination: Examination, asked: Asked) -> set[str]:
     the projects' directories; without subjects, of everything.
     """
     survey = examination.survey
-    paths, sessions = survey.by_path, survey.directories_of_sessions
+    paths = survey.by_path
+    sessions = survey.directories_of_sessions
     known = {*paths, *survey.directories, *sessions}
     for finding in examination.findings:
         known.add(finding.subject)

@@ -74,7 +74,8 @@ def where_command(call: Call, asked: Asked) -> Answer:
     where = find_whereabouts(layout, *spellings)
     result = Result("ok")
     if not where.is_known:
-        path, known = where.path, where.known_paths
+        path = where.path
+        known = where.known_paths
         error = unknown(layout, asked, typed, path, known)
         result = call.failed(error)
     show = partial(show_where, where, result)

@@ -176,7 +176,8 @@ def _refuse_other_words(args: list[str]) -> None:
     position = first_word(args)
     if position is None:
         return
-    word, rest = args[position], args[position + 1 :]
+    word = args[position]
+    rest = args[position + 1 :]
     if word == "help":
         _refuse_unknown_help(rest)
         return

@@ -48,7 +48,8 @@ def show_command(call: Call, asked: Asked) -> Answer:
 @flag("--set-aside", help="Keep what can't be rolled back, so that you can go on.")
 def recover_command(call: Call, asked: RecoverOptions) -> Answer:
     """Undo a run that was interrupted."""
-    layout, progress = call.find_layout(), call.progress()
+    layout = call.find_layout()
+    progress = call.progress()
     return call.answer(past.recover_run(layout, progress, set_aside=asked.set_aside))
 
 

@@ -54,7 +54,8 @@ def pairs_of(options: MoveOptions) -> list[Pair]:
         source = "standard input"
     pairs = []
     for number, raw in enumerate(lines, 1):
-        line, where = raw.rstrip("\r"), f"{source}, line {number}"
+        line = raw.rstrip("\r")
+        where = f"{source}, line {number}"
         if not line.strip() or line.startswith("#"):
             continue
         typed = line.split("\t")

@@ -160,13 +160,17 @@ class Check:
 
     def folder(self, olds: set[str]) -> None:
         """RefusedError unless the folder can be renamed from OLD to NEW."""
-        old, new, link = self.old, self.new, self.typed_old
+        old = self.old
+        new = self.new
+        link = self.typed_old
         without_folder = replace(self.options, move_folder=False)
         # Other links were seen through.
         if os.path.islink(old) or not os.path.isdir(old):
-            meant, last = None, ask(without_folder, "leave --move-folder out")
+            meant = None
+            last = ask(without_folder, "leave --move-folder out")
             if not self._has_data(old, link):
-                meant, last = self._swapped(), WHAT_IS_KNOWN
+                meant = self._swapped()
+                last = WHAT_IS_KNOWN
             raise RefusedError(f"there is no folder {old} to rename", meant, last)
         if os.path.lexists(new) and new not in olds and not self._is_one_folder():
             raise RefusedError(
@@ -247,7 +251,8 @@ class Check:
 
         It went there if there is a repository, or folders of projects that were in OLD.
         """
-        new, inside = self.new, self.inside
+        new = self.new
+        inside = self.inside
         if inside == self.old or not os.path.isdir(inside):
             return
         if os.path.lexists(f"{new}/.git"):
@@ -271,7 +276,8 @@ class Check:
 
     def nothing_known(self) -> CcmoveError:
         """There is nothing to move: another OLD was meant, or NEW has it already."""
-        old, new = self.spelled_old, self.spelled_new
+        old = self.spelled_old
+        new = self.spelled_new
         what = _no_data(old)
         hint: Hint | None = WHAT_IS_KNOWN
         known = self.state.known_paths()

@@ -91,7 +91,8 @@ def _opened(file: str) -> AbstractContextManager[BinaryIO]:
 
 def _carry_out(run: Run, reader: Reader, request: UnpackRequest) -> Result:
     """A run that begins with what comes in; a preview keeps nothing of that."""
-    layout, progress = run.layout, run.progress
+    layout = run.layout
+    progress = run.progress
     came: list[Incoming] = []
 
     def take_in(directory: Path) -> None:

@@ -47,7 +47,8 @@ from ccmove.text import as_bytes, as_text, plural
 Pairs = tuple[tuple[str, str], ...]  # old path, new path
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
-SETTINGS, DESKTOP = "--settings", "--desktop"
+SETTINGS = "--settings"
+DESKTOP = "--desktop"
 # What a move with one of these options does to a file:
 REWRITES: dict[str, Rewrite] = {
     SETTINGS: settings.project_file,
@@ -307,9 +308,11 @@ class Search:
         for place in PLACES:
             if place.of_daemon:
                 files += place.files(self.layout)
-        option, whose = None, ""
+        option = None
+        whose = ""
         if daemon_is_running(self.layout):
-            option, whose = "", "the background daemon's, stop it first: "
+            option = ""
+            whose = "the background daemon's, stop it first: "
         for path in files:
             yield Source(path, option, self.pairs, whose)
 
@@ -389,7 +392,8 @@ def _files_below(path: Path) -> Iterator[Path]:
         yield path
     for base, folders, names in os.walk(path):
         folders.sort()
-        yield from (Path(base, name) for name in sorted(names))
+        for name in sorted(names):
+            yield Path(base, name)
 
 
 def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
@@ -397,7 +401,8 @@ def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
 
     No transcript either, should this be the state of another home.
     """
-    yield from (folder / name for name in FOLDER_FILES)
+    for name in FOLDER_FILES:
+        yield folder / name
     inside = folder / ".claude"
     if os.path.islink(inside) or not os.path.isdir(inside):
         return

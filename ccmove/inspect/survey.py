@@ -197,7 +197,8 @@ class Survey:
                 continue
             age = self.amount(holding, item.name).newest
             if not oldest or age < oldest:
-                oldest, path = age, item.path
+                oldest = age
+                path = item.path
         return path
 
     def _find_projects(self) -> Iterator[Project]:

@@ -8,7 +8,8 @@ from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import TEXTS
 from ccmove.text import plural
 
-SERVERS, MCP_SERVER = "mcpServers", "MCP server"
+SERVERS = "mcpServers"
+MCP_SERVER = "MCP server"
 # By the name of the member that they are in:
 KINDS = {
     "additionalDirectories": "additional directory",

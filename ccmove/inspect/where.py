@@ -47,7 +47,8 @@ def find_whereabouts(layout: Layout, *spellings: str) -> Whereabouts:
     with state.problems_of(layout.backups):
         backups = all_backups(layout)
     owners = owners_of(state, backups)
-    path, known = spellings[0], None
+    path = spellings[0]
+    known = None
     for spelling in spellings:
         known = known or _known_spelling(spelling, owners)
     path = known or path
@@ -127,7 +128,8 @@ def _best(path: str, holdings: Iterable[Holding]) -> Holding | None:
         if number and holding.directory.name == encode(path):
             return holding
         if number > most:
-            best, most = holding, number
+            best = holding
+            most = number
     return best
 
 

@@ -106,7 +106,8 @@ def refuse_another(
     """Refuse to bring sessions to a `new` that is another project than theirs, and has
     these entries of a project directory of its own.
     """
-    was, now = coming.identity, identity_of(state, new)
+    was = coming.identity
+    now = identity_of(state, new)
     oldest = min(ages(directory, own), default=None)
     if not is_another(was, now, new, oldest, coming.newest):
         return

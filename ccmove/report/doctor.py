@@ -81,7 +81,8 @@ def _examination_lines(
     examination: Examination, printer: Printer, fix: str | None
 ) -> Iterator[Line]:
     """Every finding with what it means and what to type; last, the verdict."""
-    findings, harmless = examination.findings, examination.harmless
+    findings = examination.findings
+    harmless = examination.harmless
     most = None if printer.verbose else MOST_DETAILS
     yield from _by_kind(findings, most)
     if printer.verbose:
@@ -107,10 +108,12 @@ def _verdict(examination: Examination) -> Line:
     """What doctor or verify found, and in how many projects."""
     if examination.verified is None:
         number = len(examination.survey.projects)
-        good, bad = "Nothing is wrong", "finding"
+        good = "Nothing is wrong"
+        bad = "finding"
     else:
         number = len(examination.verified)
-        good, bad = "Consistent", "inconsistency"
+        good = "Consistent"
+        bad = "inconsistency"
     projects = plural(number, "project")
     if examination.findings:
         findings = plural(len(examination.findings), bad)

@@ -137,7 +137,8 @@ def from_text(text: str | bytes, backup: str) -> Result:
     version = get(record, "schema")
     if type(version) is not int or version != SCHEMA:
         raise ValueError(f"unknown version {version!r:.20}")
-    changes, history = [], None
+    changes = []
+    history = None
     for change in _list(record, "changes"):
         if get(change, "form") == HISTORY:
             history = change

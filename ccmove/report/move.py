@@ -184,9 +184,11 @@ def _settings(belongings: Belongings) -> list[str]:
 
 
 def _merged(result: Result) -> Iterator[Line]:
-    verb, has = "Merged", "had"
+    verb = "Merged"
+    has = "had"
     if result.is_planned:
-        verb, has = "Would merge", "has"
+        verb = "Would merge"
+        has = "has"
     for path, number in result.merged:
         into = f" into a project that {has} {plural(number, 'session')} of its own"
         if len(result.projects) > 1:

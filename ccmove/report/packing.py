@@ -93,7 +93,8 @@ def _record(packed: Packed) -> Record:
     config = sum(project.has_config for project in packed.projects)
     projects = []
     for project in packed.projects:
-        path, sessions = project.path, project.sessions
+        path = project.path
+        sessions = project.sessions
         row = MovedProject(path, path, "same", sessions, project.size, "", "")
         projects.append(row)
     moves: Moves = ()

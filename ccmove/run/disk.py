@@ -282,9 +282,11 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
     try:
         library = ctypes.CDLL(None, use_errno=True)
         if MAC:
-            function, flag = library.renameatx_np, NO_REPLACE_MAC
+            function = library.renameatx_np
+            flag = NO_REPLACE_MAC
         else:
-            function, flag = library.renameat2, NO_REPLACE
+            function = library.renameat2
+            flag = NO_REPLACE
     except (AttributeError, OSError):
         return errno.ENOSYS
     failed = function(old_parent, old, new_parent, new, flag)

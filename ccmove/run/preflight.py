@@ -139,7 +139,8 @@ def _refuse_two_file_systems(plan: Plan) -> None:
     coming: list[Path] = []  # project folders, at their new places
     mount = cache(mount_of)
     for operation in (op for op in plan.operations if isinstance(op, Rename)):
-        path, target = operation.path, operation.target
+        path = operation.path
+        target = operation.target
         is_folder = isinstance(operation.holds, FolderHolds)
         if is_folder:
             if not target.parent.is_dir() and not any(
@@ -148,7 +149,8 @@ def _refuse_two_file_systems(plan: Plan) -> None:
                 mkdir = to_type("mkdir", "-p", target.parent)
                 raise RefusedError(f"{target.parent} does not exist", mkdir)
             coming.append(target)
-        here, there = _nearest(path), _nearest(target.parent)
+        here = _nearest(path)
+        there = _nearest(target.parent)
         is_one = os.lstat(here).st_dev == os.lstat(there).st_dev
         if not is_one or mount(_nearest(path.parent)) != mount(there):
             what = "file system"

@@ -380,7 +380,9 @@ class Rollback:
         """Of what is there: nothing is replaced, and nothing is hidden in a backup that
         came since.
         """
-        path, target, noted = rename.path, rename.target, rename.holds
+        path = rename.path
+        target = rename.target
+        noted = rename.holds
         if is_respelled(path, target):
             disk.rename_new(target, path)
             return

@@ -61,7 +61,8 @@ class StagedDocument:
 
         StaleLookError if not. Nothing is ever added to it, so the answer is False.
         """
-        path, seen = self.write.path, self.write.seen
+        path = self.write.path
+        seen = self.write.seen
         if seen and not (
             os.path.lexists(path) and Fingerprint.of(os.lstat(path)) == seen
         ):

@@ -328,7 +328,9 @@ class Undoing:
         place; else nothing is undone. One that is gone is named.
         """
         for rename in reversed(self.manifest.renames):
-            path, target, holds = rename.path, rename.target, rename.holds
+            path = rename.path
+            target = rename.target
+            holds = rename.holds
             if not isinstance(holds, FolderHolds):
                 continue
             now = self.tree.now(target)
