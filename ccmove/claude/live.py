@@ -45,7 +45,9 @@ class Process:
         if isinstance(self.started, str):
             return str(noted or "") in ("", self.started)
         seconds = noted_start(str(noted))
-        return seconds is None or abs(self.started - seconds) < 2
+        if seconds is None:
+            return True
+        return abs(self.started - seconds) < 2
 
 
 Processes = dict[int, Process]  # by pid
@@ -152,7 +154,9 @@ def _is_alive(record: dict[str, object], processes: Processes) -> bool:
     Pids are used again; Wine gives the same few all the time (docs/windows.md).
     """
     pid = record.get("pid")
-    process = processes.get(pid) if isinstance(pid, int) else None
+    if not isinstance(pid, int):
+        return False
+    process = processes.get(pid)
     return process is not None and process.began_at(record.get("procStart"))
 
 

@@ -91,4 +91,7 @@ def _hash(path: str) -> int:
 
 
 def _base36(number: int) -> str:
-    return (_base36(number // 36) if number >= 36 else "") + _DIGITS[number % 36]
+    higher = ""
+    if number >= 36:
+        higher = _base36(number // 36)
+    return higher + _DIGITS[number % 36]

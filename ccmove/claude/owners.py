@@ -71,7 +71,9 @@ def session_of(name: str) -> str:
 
 def folder_exists(path: str) -> bool | None:
     """Whether a project's folder is there; None when that can't be told from here."""
-    if "\ufffd" in path or (is_windows(path) and os.sep == "/"):
+    if "\ufffd" in path:
+        return None
+    if is_windows(path) and os.sep == "/":
         return None
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
@@ -217,8 +219,11 @@ class Owners:
 
     def is_respelled(self, old: str, new: str) -> bool:
         """Whether they are one folder, which is there, in other letters."""
-        is_one = self.fold(old) == self.fold(new)
-        return is_one and old != new and bool(self.exists(old))
+        if old == new:
+            return False
+        if self.fold(old) != self.fold(new):
+            return False
+        return bool(self.exists(old))
 
     def _listed_for(self, directory: ProjectDirectory) -> Claims:
         listed = dict(self._listed.get(self.fold(directory.name), {}))
@@ -229,8 +234,9 @@ class Owners:
 
     def _is_in_use(self, path: str) -> bool:
         """Whether a path that is listed counts: it moves, or is there."""
-        is_there = bool(self.exists(path)) and not self.is_other_case(path)
-        return is_there or self.paths.covers(path)
+        if self.paths.covers(path):
+            return True
+        return bool(self.exists(path)) and not self.is_other_case(path)
 
     def claims_without_sessions(self, directory: ProjectDirectory) -> Claims:
         """A directory without sessions of somebody's is who is listed for it, else who

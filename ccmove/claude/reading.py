@@ -122,8 +122,10 @@ def is_there(path: Path | str) -> bool:
 def ignores_case(path: Path) -> bool:
     """Whether names in the place where `path` is mean the same in any case."""
     other = path.with_name(path.name.swapcase())
+    if other.name == path.name:
+        return False
     try:
-        return other.name != path.name and os.path.samefile(path, other)
+        return os.path.samefile(path, other)
     except OSError:
         return False
 

@@ -54,7 +54,10 @@ List = tuple[str, Iterable[str]]  # what a path is in it, and the paths
 
 def _remembers(tail: bytes) -> bool:
     versions = _VERSION.findall(tail)
-    return bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
+    if not versions:
+        return False
+    newest = tuple(map(int, versions[-1]))
+    return newest >= REMEMBERS_SINCE
 
 
 def _project_path(file: BinaryIO, tail: bytes) -> str | None:
@@ -63,14 +66,18 @@ def _project_path(file: BinaryIO, tail: bytes) -> str | None:
     """
     lines = tail.split(b"\n") if b"relocatedCwd" in tail else []
     for line in reversed(lines):
-        path = _string(line, "relocatedCwd") if RELOCATED in line else None
+        if RELOCATED not in line:
+            continue
+        path = _string(line, "relocatedCwd")
         if path is not None:
             return path
     file.seek(0)
     left = HEAD
     while left > 0 and (line := file.readline(left)):
         left -= len(line)
-        path = _string(line, "cwd") if b'"cwd"' in line else None
+        if b'"cwd"' not in line:
+            continue
+        path = _string(line, "cwd")
         if path is not None:
             return path
     return None
