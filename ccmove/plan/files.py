@@ -111,7 +111,9 @@ def _rewritten_index(text: str, parts: list[Portion], names: NameMap) -> str:
     if kinds == {"rename"}:
         residents = [part.move.new_path for part in parts]
     homes = {compared(path) for path in residents}
-    heir = residents[0] if residents else None
+    heir = None
+    if residents:
+        heir = residents[0]
     for part in parts:
         if part.index_entries:
             leaving = dict(part.index_entries)

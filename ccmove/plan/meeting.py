@@ -69,7 +69,9 @@ def _are_one(link: Path, other: Path) -> bool:
 
 def is_file(content: Content) -> bool:
     """Whether it is a regular file itself; a link to one is not."""
-    return isinstance(content, bytes) or stat.S_ISREG(os.lstat(content).st_mode)
+    if isinstance(content, bytes):
+        return True
+    return stat.S_ISREG(os.lstat(content).st_mode)
 
 
 def _opened(content: Content) -> BinaryIO:

@@ -44,7 +44,9 @@ def who_is_at_new(
         # One folder in two cases has had one directory all along: nothing in it is
         # NEW's alone.
         is_respelled = is_in_place and owners.is_respelled(move.path, new)
-        if is_respelled or move.target not in directories:
+        if is_respelled:
+            continue
+        if move.target not in directories:
             continue
         holding = owners.of(move.target)
         if not is_in_place:
@@ -87,7 +89,9 @@ def refuse_twin(holding: Holding, new: str, then: Hint | None = None) -> None:
     """
     for twin in holding.staying:
         number = len(holding.sessions_of(twin))
-        if not number or not holding.owners.exists(twin):
+        if not number:
+            continue
+        if not holding.owners.exists(twin):
             continue
         if os.path.realpath(twin) == os.path.realpath(new):
             continue
@@ -134,7 +138,9 @@ def is_another(
     """
     if was.roots and now.roots:
         return not was.roots & now.roots
-    if not was.remotes or not now.remotes or was.remotes & now.remotes:
+    if not was.remotes or not now.remotes:
+        return False
+    if was.remotes & now.remotes:
         return False
     return not went_on(new, oldest_there, newest_coming)
 
@@ -150,7 +156,9 @@ def went_on(new: str, oldest_there: int | None, newest_coming: int | None) -> bo
     if oldest_there is not None and oldest_there < newest_coming:
         return False
     log = reflog(new)
-    return bool(log) and log[0][0] <= newest_coming
+    if not log:
+        return False
+    return log[0][0] <= newest_coming
 
 
 def identity_of(state: State, path: str) -> Identity:

@@ -311,8 +311,9 @@ class Placer:
         return now
 
     def _is_session(self, final: Path) -> bool:
-        is_transcript = final.suffix == ".jsonl" and SESSION_ID.fullmatch(final.stem)
-        return bool(is_transcript) and final.parent.parent == self.projects
+        if not SESSION_ID.fullmatch(final.stem):
+            return False
+        return final.suffix == ".jsonl" and final.parent.parent == self.projects
 
     def rename_folder(self, path: Path, target: Path) -> None:
         """A project's own folder, which is never merged with anything."""
