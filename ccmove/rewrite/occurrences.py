@@ -116,7 +116,9 @@ class Occurrences(PathMap):
             if start < done:
                 continue
             end, old = self._longest(value, start)
-            if old is None or not _begins(value, start):
+            if old is None:
+                continue
+            if not _begins(value, start):
                 continue
             done = end
             new = self._table[old]
@@ -160,8 +162,9 @@ class Occurrences(PathMap):
                 raise _UnclearError
             return True
         if after.isspace():
-            is_one_path = _FILE_RULE.match(value) is not None
-            return not is_one_path and not self._goes_on(value, start, end)
+            if _FILE_RULE.match(value):
+                return False
+            return not self._goes_on(value, start, end)
         is_closed = after in _QUOTES and value.count(after, 0, end) % 2 == 1
         if after in _CLOSERS or is_closed:
             return True
@@ -234,7 +237,9 @@ def _begins(value: str, start: int) -> bool:
         return _begins_after_colon(before)
     if last in "@!&|>#^$?":
         raise _UnclearError
-    return _FLAG.search(before) is not None and _is_free(before[:-2])
+    if not _FLAG.search(before):
+        return False
+    return _is_free(before[:-2])
 
 
 def _is_free(before: str) -> bool:

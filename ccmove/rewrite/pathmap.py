@@ -68,8 +68,9 @@ class PathMap:
             return False
         if tail_below(path, old) is None:
             return False
-        is_new_below = bool(tail_below(new, old))
-        return not is_new_below or tail_below(path, new) is None
+        if not tail_below(new, old):
+            return True
+        return tail_below(path, new) is None
 
     @cached_property
     def _by_old(self) -> dict[str, list[Move]]:
@@ -119,8 +120,9 @@ class PathMap:
             alone.update(map(spelled, self.alone))
             for old, new in self.moves:
                 other = spelled(old)
-                is_home = other in HOME_SIGNS
-                if is_home or other == old:
+                if other in HOME_SIGNS:
+                    continue
+                if other == old:
                     continue
                 move = other, spelled(new)
                 moves.append(move)
@@ -182,7 +184,9 @@ def _where_they_part(move: Move) -> Move:
     old, new = move
     above, _, name = old.rpartition("/")
     new_above, _, new_name = new.rpartition("/")
-    if name != new_name or not (above and new_above):
+    if name != new_name:
+        return move
+    if not above or not new_above:
         return move
     return _where_they_part((above, new_above))
 

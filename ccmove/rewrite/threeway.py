@@ -94,7 +94,9 @@ def _is_out(versions: _Versions) -> bool:
         return False
     gone = ours - base
     objects = {fact for fact in gone if fact[1] is None or fact[0] == SESSION}
-    return objects <= theirs and bool(gone & theirs)
+    if not gone & theirs:
+        return False
+    return objects <= theirs
 
 
 def _facts(root: Node) -> set[_Fact]:
@@ -305,11 +307,14 @@ def _rows_of_objects(versions: _Versions) -> list[_Versions]:
 
 def _is_another(base: Node, now: Node) -> bool:
     """Whether more happened to it than that parts came, or went."""
-    if now.kind != base.kind or now.kind not in "{[":
+    if now.kind != base.kind:
+        return True
+    if now.kind not in "{[":
         return True
     then = base.members()
-    both = then.keys() & now.members()
-    return any(then[name].value != now.members()[name].value for name in both)
+    since = now.members()
+    both = then.keys() & since
+    return any(then[name].value != since[name].value for name in both)
 
 
 def _what_came_since(base: Node | None, now: Node, depth: int = 2) -> str | None:
@@ -321,8 +326,9 @@ def _what_came_since(base: Node | None, now: Node, depth: int = 2) -> str | None
         return now.raw
     if now.value == base.value:
         return None
-    is_whole = depth > DEEPEST_PARTS or now.kind not in "{["
-    if is_whole or now.kind != base.kind:
+    if now.kind != base.kind or now.kind not in "{[":
+        return now.raw
+    if depth > DEEPEST_PARTS:
         return now.raw
     then = base.by_key()
     texts: Texts = {}
