@@ -73,9 +73,13 @@ def is_as_it_came(path: Path, arrival: Arrival) -> bool:
     dates, as Windows has, by the hash.
     """
     facts = os.lstat(path)
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size != arrival.size:
+    if not stat.S_ISREG(facts.st_mode):
         return False
-    return facts.st_mtime_ns == arrival.mtime_ns or sha256_of(path) == arrival.sha256
+    if facts.st_size != arrival.size:
+        return False
+    if facts.st_mtime_ns == arrival.mtime_ns:
+        return True
+    return sha256_of(path) == arrival.sha256
 
 
 def take_out(holds: Arrived, target: Path, staying: Collection[str]) -> list[str]:

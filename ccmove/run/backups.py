@@ -93,7 +93,8 @@ def find_id(layout: Layout, part: str) -> str:
 
 
 def stamp(seconds: float) -> str:
-    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, seconds)))
+    moment = time.gmtime(max(0, seconds))
+    return time.strftime("%Y%m%dT%H%M%SZ", moment)
 
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
@@ -338,7 +339,8 @@ def _keep_pairs_together(
     nobody could tell whether it was undone. Who names one of them means both.
     """
     partners = {}
-    for manifest in (backup.manifest for backup in backups):
+    for backup in backups:
+        manifest = backup.manifest
         if manifest is not None and manifest.undoes in why:
             partners[manifest.id] = manifest.undoes
             partners[manifest.undoes] = manifest.id

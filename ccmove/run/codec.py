@@ -81,7 +81,8 @@ def from_json(record: object, layout: Layout, run_dir: Path) -> Manifest:
     _refuse_other_numbers(manifest)
     then = manifest.config_file
     now = config_name(layout)
-    if then != now and any(wrote.form == "config" for wrote in manifest.writes):
+    forms = {wrote.form for wrote in manifest.writes}
+    if then != now and "config" in forms:
         what = f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
         raise ValueError(what)
     return manifest

@@ -62,7 +62,8 @@ class Attributes:
 
     @classmethod
     def of(cls, found: os.stat_result, mtime_ns: int | None = None) -> "Attributes":
-        return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime_ns)
+        mode = stat.S_IMODE(found.st_mode)
+        return cls(mode, found.st_uid, found.st_gid, mtime_ns)
 
 
 def flush(path: Path) -> None:
@@ -117,7 +118,8 @@ def _write(
         try:
             now = Attributes.of(os.fstat(fd))
             owner = (attributes.uid, attributes.gid)
-            if not WINDOWS and owner not in ((-1, -1), (now.uid, now.gid)):
+            as_now = (-1, -1), (now.uid, now.gid)
+            if not WINDOWS and owner not in as_now:
                 os.fchown(fd, *owner)
             if not WINDOWS and now.mode != attributes.mode:
                 os.fchmod(fd, attributes.mode)
@@ -183,8 +185,9 @@ def save(source: Path, saved: Path) -> None:
 def replace(staged: Path, target: Path) -> None:
     """Put a staged file in the place of `target`, both in one directory."""
     with directory(target.parent) as parent, _explained(target):
-        names = (parent.at(staged.name), parent.at(target.name))
-        os.replace(*names, src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
+        old = parent.at(staged.name)
+        new = parent.at(target.name)
+        os.replace(old, new, src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
         _flush(parent)
 
 
@@ -349,7 +352,8 @@ def open_lock(path: Path) -> int:
     """A descriptor of our lock file, created with 0600 if it is not there yet."""
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_RDWR | os.O_CREAT | AT_ONCE)
-        if not WINDOWS and stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if not WINDOWS and mode != 0o600:
             os.fchmod(fd, 0o600)
         return fd
 

@@ -140,7 +140,8 @@ def sweep_up(
 
 def flush_parts(layout: Layout) -> None:
     """Flush the directories of a run, and remove those that are empty."""
-    for part in (layout.run_dir / name for name in PARTS):
+    for name in PARTS:
+        part = layout.run_dir / name
         if names_in(part):
             disk.flush(part)
         elif is_there(part):

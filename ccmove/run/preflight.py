@@ -27,7 +27,8 @@ def preflight(layout: Layout, plan: Plan) -> None:
     """Every check that needs no writing."""
     refuse_foreign_state(layout)
     written = [write.path for write in plan.writes]
-    written += [plan.history.path] if plan.history is not None else []
+    if plan.history is not None:
+        written.append(plan.history.path)
     for path in written:
         _refuse_foreign(path)
         disk.refuse_open(path)
@@ -50,7 +51,10 @@ def refuse_foreign_state(layout: Layout) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    if is_there(path) and is_foreign(found := os.lstat(path)):
+    if not is_there(path):
+        return
+    found = os.lstat(path)
+    if is_foreign(found):
         owner = f"{path} belongs to another user (uid {found.st_uid})"
         raise RefusedError(owner, look_at(path), again("as that user"))
 
@@ -138,7 +142,9 @@ def _refuse_two_file_systems(plan: Plan) -> None:
     """A rename works inside one file system, and one mount of it, only."""
     coming: list[Path] = []  # project folders, at their new places
     mount = cache(mount_of)
-    for operation in (op for op in plan.operations if isinstance(op, Rename)):
+    for operation in plan.operations:
+        if not isinstance(operation, Rename):
+            continue
         path = operation.path
         target = operation.target
         is_folder = isinstance(operation.holds, FolderHolds)

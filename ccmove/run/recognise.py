@@ -30,8 +30,11 @@ def is_noted(path: Path, noted: Noted) -> bool:
         return _is_file(path, noted)
     if isinstance(noted, FolderHolds):
         return is_directory(path) and _is_folder(path, noted)
-    names = noted.names if isinstance(noted, Holds) else ()
-    return is_directory(path) and any(is_there(path / name) for name in names)
+    if not isinstance(noted, Holds):
+        return False
+    if not is_directory(path):
+        return False
+    return any(is_there(path / name) for name in noted.names)
 
 
 def is_swept(path: Path) -> bool:
@@ -69,12 +72,16 @@ def is_respelled(path: Path, other: Path) -> bool:
     """Whether both are one directory: where names in another case, or with another form
     of an accent, mean the same.
     """
-    return is_directory(path) and is_directory(other) and os.path.samefile(path, other)
+    if not is_directory(path) or not is_directory(other):
+        return False
+    return os.path.samefile(path, other)
 
 
 def is_directory(path: Path) -> bool:
     found = _facts(path)
-    return found is not None and stat.S_ISDIR(found.st_mode)
+    if found is None:
+        return False
+    return stat.S_ISDIR(found.st_mode)
 
 
 def _is_file(path: Path, noted: FileHolds) -> bool:

@@ -45,7 +45,8 @@ class Absent:
             verb = "stay"
             if len(self.elsewhere) == 1:
                 verb = "stays"
-            where = ", ".join(sorted(set(self.elsewhere.values())))
+            projects = set(self.elsewhere.values())
+            where = ", ".join(sorted(projects))
             what = f"{number} left for another project since and {verb} there"
             yield f"{what}, in {where}: {listed(self.elsewhere)}"
         if self.deleted:
@@ -124,7 +125,9 @@ class PortionBack:
     def goes(self) -> bool:
         """Whether there is something that goes back, or was brought."""
         move = self.move
-        return self.follows or bool(self.items or move.entries or move.notes)
+        if self.follows:
+            return True
+        return bool(self.items or move.entries or move.notes)
 
     @property
     def is_in_place(self) -> bool:
@@ -322,7 +325,9 @@ class PastRun:
         """Whether it is a session's, at NEW, that did not come by itself; not where OLD
         and NEW both had something of the session.
         """
-        if path.parent not in self.at_new or path in self.starts:
+        if path.parent not in self.at_new:
+            return False
+        if path in self.starts:
             return False
         session = session_of(path.name)
         is_of_both = session in self.since.had and session in self.since.brought

@@ -250,7 +250,8 @@ class Rollback:
         reached = progress.read(self.layout.run_dir, len(operations))
         number = reached.done
         if reached.goes_back:
-            self._doubtful = operations[number - 1] if number else None
+            if number:
+                self._doubtful = operations[number - 1]
         elif reached.has_begun and number < len(operations):
             in_doubt = operations[number]
             if self._is_done(in_doubt):
@@ -283,7 +284,9 @@ class Rollback:
         """
         path = rename.path
         target = rename.target
-        if not is_there(path) or is_respelled(path, target):
+        if not is_there(path):
+            return target
+        if is_respelled(path, target):
             return target
         for place in (target, path):  # in ours nobody else makes anything
             if place.is_relative_to(self.layout.ccmove) and is_there(place):
@@ -355,8 +358,9 @@ class Rollback:
         if is_swept(last):
             return True
         doubtful = self._doubtful
-        may_be_back = isinstance(doubtful, Rename) and doubtful.target == last
-        return may_be_back and is_swept(old)
+        if not isinstance(doubtful, Rename) or doubtful.target != last:
+            return False
+        return is_swept(old)
 
     # -- files and directories
 
@@ -398,7 +402,8 @@ class Rollback:
         is_hidden = path.is_relative_to(self.layout.backups)
         if is_there(path):
             names = noted.names if isinstance(noted, Holds) else ()
-            self._merge_back(target, path, {name.partition("/")[0] for name in names})
+            tops = {name.partition("/")[0] for name in names}
+            self._merge_back(target, path, tops)
         elif is_hidden and self._has_grown(rename):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):

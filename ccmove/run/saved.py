@@ -173,7 +173,9 @@ def plan_history_back(
 
 def _begins_with(content: Content | None, hashes: dict[int, str]) -> bool:
     """Whether the history has still all that it had then, at its beginning."""
-    return content is not None and hashes.get(content.size) == content.sha256
+    if content is None:
+        return False
+    return hashes.get(content.size) == content.sha256
 
 
 def _date_before(
@@ -183,9 +185,11 @@ def _date_before(
     before = wrote.before
     after = wrote.after
     is_as_left = size == after.size and _begins_with(after, hashes)
-    if before is not None and is_as_left and scan.new_size() == before.size:
-        return before.mtime_ns
-    return None
+    if before is None or not is_as_left:
+        return None
+    if scan.new_size() != before.size:
+        return None
+    return before.mtime_ns
 
 
 def _lines_back(kept: Scan, read: Read, size: int, since: Since) -> Scan:

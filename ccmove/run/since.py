@@ -128,8 +128,9 @@ class Since:
             if tail_below(new, str(folder)) is not None:
                 return True  # the folder itself goes back, too
         own = self.own.get(new)
-        has_sessions = own is not None and bool(own.sessions)
-        return is_free and not has_sessions
+        if own is not None and own.sessions:
+            return False
+        return is_free
 
     @cached_property
     def all_back(self) -> PathMap:

@@ -53,7 +53,8 @@ class StagedDocument:
     def stage(self, _: Tick | None = None) -> None:
         attributes = Attributes(self.write.mode)
         if self.write.before is not None:
-            attributes = Attributes.of(os.lstat(self.write.path), self.write.mtime_ns)
+            facts = os.lstat(self.write.path)
+            attributes = Attributes.of(facts, self.write.mtime_ns)
         disk.write_new(self.path, [self.write.after], attributes)
 
     def look_again(self) -> bool:
@@ -147,7 +148,8 @@ class StagedHistory:
         for first in written:  # by then the file is there
             with open_again(self.path) as file:
                 for piece in chain([first], written):
-                    self._checked += len(piece) if file.read(len(piece)) == piece else 0
+                    if file.read(len(piece)) == piece:
+                        self._checked += len(piece)
                     self._after.update(piece)
 
     def look_again(self) -> bool:

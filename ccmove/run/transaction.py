@@ -268,7 +268,9 @@ class Work:
         self.manifest = replace(self.manifest, notes_saved=tuple(notes))
 
     def snapshot(self) -> verify.Traces:
-        tick = self._hashing if self.full else None
+        tick = None
+        if self.full:
+            tick = self._hashing
         staged = [staged.path for staged in self.staged.values()]
         return verify.snapshot(self.plan, staged, tick)
 
@@ -358,7 +360,10 @@ class Work:
 
     def verify(self, traces: verify.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
-        _refuse(verify.check(self.plan, traces, self._hashing if self.full else None))
+        tick = None
+        if self.full:
+            tick = self._hashing
+        _refuse(verify.check(self.plan, traces, tick))
 
     def keep_report(self, report: bytes) -> None:
         """Part of the backup from its first moment, since the directory is not one yet;

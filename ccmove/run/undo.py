@@ -117,7 +117,9 @@ def refuse_users(
         if not begun or old in news:
             continue
         merged[old] = len(begun)
-        if merge or not folder_exists(old):
+        if merge:
+            continue
+        if not folder_exists(old):
             continue
         if folder_exists(new):
             raise _in_use_again(old, len(begun))
@@ -143,7 +145,9 @@ def refuse_built_on(manifest: Manifest, backups: list[Backup]) -> None:
     """
     for backup in reversed(backups):
         later = backup.manifest
-        if later is None or not backup.stands or later.id <= manifest.id:
+        if later is None or later.id <= manifest.id:
+            continue
+        if not backup.stands:
             continue
         undoes_a_later_one = (later.undoes or "") > manifest.id
         if undoes_a_later_one:

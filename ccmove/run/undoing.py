@@ -243,7 +243,9 @@ class Undoing:
 
     def _has_no_place(self, path: Path, final: Path) -> bool:
         """Whether what was retired has no place any more; an index joins another."""
-        if path.parent.name != "retired" or final.name == INDEX:
+        if path.parent.name != "retired":
+            return False
+        if final.name == INDEX:
             return False
         return self.tree.has(final)
 

@@ -73,9 +73,11 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if entry.path not in left_out and entry.is_dir(follow_symlinks=False):
+                if entry.path in left_out:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                elif entry.path not in left_out:
+                else:
                     yield entry.path
 
 
