@@ -103,7 +103,9 @@ class Printer:
             console.print(*rows, sep="\n", soft_wrap=True)
 
     def _styled(self, piece: Piece) -> Styled:
-        style, text = ("", piece) if isinstance(piece, str) else piece
+        if isinstance(piece, str):
+            piece = "", piece
+        style, text = piece
         if style in EXACT:
             return style, printable(text)
         return style, self.shown(text)
@@ -141,7 +143,9 @@ def _console(out: IO[str]) -> rich.console.Console:
     from rich.console import Console
 
     # rich would leave bold and dim
-    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    colours: Literal["auto"] | None = "auto"
+    if os.environ.get("NO_COLOR"):
+        colours = None
     return Console(file=out, highlight=False, color_system=colours)
 
 
@@ -162,7 +166,9 @@ def _rows(
 
     width = console.width
     plain = _plain(line)
-    style, last = line[-1] if line else ("", "")
+    style = last = ""
+    if line:
+        style, last = line[-1]
     if style == "command" and Text(plain).cell_len > width:
         indent = _indent(plain)
         words = plain.removesuffix(last)
@@ -182,7 +188,8 @@ def _rows(
     room = width - indent
     text = Text()
     for style, piece in line:
-        text.append(_breakable(piece, room), STYLES.get(style, style))
+        broken = _breakable(piece, room)
+        text.append(broken, STYLES.get(style, style))
     text.rstrip()
     start = text[:indent]
     for row in text[indent:].wrap(console, room):

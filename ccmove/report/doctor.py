@@ -69,7 +69,7 @@ def _finding_records(findings: Iterable[Finding]) -> list[Json]:
         ]
         record = {
             **asdict(finding),
-            "means": finding.means,
+            "means": KINDS[finding.kind],
             "unambiguous": finding.sure is not None,
             "candidates": candidates,
         }

@@ -193,7 +193,8 @@ def preview_of(plan: Plan, layout: Layout) -> Result:
     if plan.history is not None and plan.history.scan.lines:
         scan = plan.history.scan
         paths = [MovedPrompts(*pair, lines) for pair, lines in scan.counts.items()]
-        history = ChangedHistory(str(plan.history.path), scan.lines, tuple(paths))
+        file = str(plan.history.path)
+        history = ChangedHistory(file, scan.lines, tuple(paths))
     return Result(
         "planned",
         str(layout.config_dir),
