@@ -79,21 +79,23 @@ class Finding:
     along: str | None = None  # the lost project whose move fixes this one as well
 
     @property
-    def means(self) -> str:
-        return KINDS[self.kind]
-
-    @property
     def can_be_asked(self) -> bool:
         """Whether somebody may know where it is now:
         there are signs, or sessions to be lost.
         """
-        return self.along is None and (bool(self.candidates) or self.kind == "orphan")
+        if self.along is not None:
+            return False
+        if self.candidates:
+            return True
+        return self.kind == "orphan"
 
     @property
     def best(self) -> Candidate | None:
         """The candidate with more for it than any other, and with more than a name."""
         levels = [candidate.confidence for candidate in self.candidates]
-        if not levels or levels[0] == "possible" or levels.count(levels[0]) > 1:
+        if not levels or levels[0] == "possible":
+            return None
+        if levels.count(levels[0]) > 1:
             return None
         return self.candidates[0]
 

@@ -177,8 +177,9 @@ class Finder:
         for path, project in self.survey.by_path.items():
             if project.exists:
                 self._in_use.update(ancestors(path))
-            has_something = project.sessions or project.kept
-            if project.exists is not False or not has_something:
+            if project.exists is not False:
+                continue
+            if not project.sessions and not project.kept:
                 continue
             self.lost[path] = project
             for folder in with_parents(path):
@@ -400,7 +401,9 @@ class Finder:
             if best is None or best.confidence == "possible":
                 is_proven = False
                 ours = self._identity_of(old)
-                if not os.path.isdir(new) or self._is_another(old, new, ours):
+                if not os.path.isdir(new):
+                    return False
+                if self._is_another(old, new, ours):
                     return False
                 if best is not None and best.path == new:
                     candidate.against = [*best.against]
@@ -551,8 +554,9 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
         git = os.path.join(folder, ".git")
         is_checkout = os.path.lexists(git)
         yield folder, is_checkout
-        is_end = level > 0 and is_checkout
-        if is_end or level == depth:
+        if level == depth:
+            continue
+        if level > 0 and is_checkout:
             continue
         for path in folders_in(folder):
             name = os.path.basename(path)

@@ -178,14 +178,18 @@ class Search:
         for source in sources:
             naming: dict[Path, str] = {}  # where they end, and what will be in them
             for path in _files_below(source.path):
+                if path in looked_at:
+                    continue
                 ends = ends_of(path, self.moved)
-                if path in looked_at or ends.is_relative_to(self.layout.run_dir):
+                if ends.is_relative_to(self.layout.run_dir):
                     continue  # what is retired is part of another file by then
                 looked_at.add(path)
                 text = self._text(path)
                 if paths.named_in(text):
                     naming[ends] = text
-            row = self._mentions(source, naming, paths) if naming else None
+            if not naming:
+                continue
+            row = self._mentions(source, naming, paths)
             if row is not None:
                 yield row
 
@@ -233,7 +237,9 @@ class Search:
         """Where a folder is after the move; None if it stays, or is nowhere."""
         new = self.asked.map(folder)
         end = ends_of(Path(folder), self.moved)
-        here = folder if str(end) == new else new  # it may still be to come
+        here = new
+        if str(end) == new:  # it may still be to come
+            here = folder
         if here and os.path.isdir(here):
             return new
         return None
@@ -251,7 +257,10 @@ class Search:
         for line in whole.split("\n"):
             olds += paths.named_in(line)[:1]
         command = self._command(source, whole)
-        what = _in_values(whole, paths, source.option if command else None)
+        option = None
+        if command:
+            option = source.option
+        what = _in_values(whole, paths, option)
         if what is None:
             what = plural(len(olds), "line")
             if not command:
@@ -404,7 +413,9 @@ def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
     for name in FOLDER_FILES:
         yield folder / name
     inside = folder / ".claude"
-    if os.path.islink(inside) or not os.path.isdir(inside):
+    if os.path.islink(inside):
+        return
+    if not os.path.isdir(inside):
         return
     if is_state(layout, inside):
         return

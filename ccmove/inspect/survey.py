@@ -157,7 +157,9 @@ class Survey:
         moves = [(*move, MOVED_BY_US) for move in still_moved(newest_first)]
         moves += self._kept_elsewhere()
         for old, new, how in moves:
-            if exists(old) is not False or not exists(new):
+            if exists(old) is not False:
+                continue
+            if not exists(new):
                 continue
             if tail_below(old, new) is None:
                 folders = former[old]
@@ -193,7 +195,9 @@ class Survey:
         path: str | None = None
         oldest = 0
         for item in holding.directory.items:
-            if not item.is_conversation or (name, item.name) in ours:
+            if not item.is_conversation:
+                continue
+            if (name, item.name) in ours:
                 continue
             age = self.amount(holding, item.name).newest
             if not oldest or age < oldest:
@@ -288,7 +292,8 @@ def measured(path: Path) -> Amount:
             current = waiting.pop()
             status = os.lstat(current)
             if stat.S_ISDIR(status.st_mode):
-                waiting += [os.path.join(current, name) for name in os.listdir(current)]
+                names = os.listdir(current)
+                waiting += [os.path.join(current, name) for name in names]
                 continue
             size += status.st_size
             newest = max(newest, status.st_mtime_ns)

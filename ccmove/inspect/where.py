@@ -106,7 +106,9 @@ def _holdings(path: str, owners: Owners) -> list[Holding]:
     holdings: list[Holding] = []
     state = owners.state
     for name in state.directory_names:
-        if not owners.fits(name, path) or is_of_downloads(name):
+        if is_of_downloads(name):
+            continue
+        if not owners.fits(name, path):
             continue
         directory = state.layout.projects / name
         with state.problems_of(directory):
