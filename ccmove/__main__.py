@@ -8,7 +8,9 @@ def is_hook(words: list[str]) -> bool:
     if words[:1] != ["hook"]:
         return False
     options = words[1:]
-    return not options or (len(options) == 2 and options[0] == "--config-dir")
+    if not options:
+        return True
+    return len(options) == 2 and options[0] == "--config-dir"
 
 
 try:

@@ -115,9 +115,12 @@ def system_error(error: OSError) -> CcmoveError:
             "more",
             to_type("cd", text="type whole paths, or change to a folder that exists"),
         )
-    hint = look_at(path) if path else None
+    hint = None
+    if path:
+        hint = look_at(path)
     if path and error.errno == errno.ENOENT:
-        hint = to_type("ls", "-l", os.path.dirname(path) or ".", text="what is there")
+        folder = os.path.dirname(path) or "."
+        hint = to_type("ls", "-l", folder, text="what is there")
     elif path and error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = to_type(
             "df", "-h", path, text="free some space, then try again; what is free"

@@ -73,7 +73,8 @@ class Folder:
         """For reading; Windows would follow a link."""
         if self.fd is None and is_link(self.lstat(name)):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-        return os.open(self.at(name), os.O_RDONLY | AT_ONCE | AS_IT_IS, dir_fd=self.fd)
+        flags = os.O_RDONLY | AT_ONCE | AS_IT_IS
+        return os.open(self.at(name), flags, dir_fd=self.fd)
 
     def lstat(self, name: str) -> os.stat_result:
         return os.lstat(self.at(name), dir_fd=self.fd)
@@ -100,14 +101,18 @@ def is_link(status: os.stat_result) -> bool:
     a symbolic link, or a junction of Windows.
     """
     tag: int = getattr(status, "st_reparse_tag", 0)
-    return stat.S_ISLNK(status.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
+    if stat.S_ISLNK(status.st_mode):
+        return True
+    return bool(tag & _STANDS_FOR_ANOTHER)
 
 
 def is_foreign(status: os.stat_result) -> bool:
     """Whether it is another user's; Windows has access lists instead,
     which the system checks.
     """
-    return not WINDOWS and status.st_uid != os.geteuid()
+    if WINDOWS:
+        return False
+    return status.st_uid != os.geteuid()
 
 
 def mount_of(directory: Path) -> str:
@@ -143,7 +148,9 @@ def has_room(directory: Path, size: int, files: int) -> bool:
 def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:
     if WINDOWS:
         return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
-    return home / ("Library/Application Support" if MAC else ".config")
+    if MAC:
+        return home / "Library/Application Support"
+    return home / ".config"
 
 
 def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:

@@ -60,7 +60,10 @@ def plural(number: int, noun: str) -> str:
     """The number and its noun, in the plural unless there is exactly one."""
     if number != 1:
         is_like_entry = noun.endswith("y") and noun[-2:-1] not in "aeiou"
-        noun = f"{noun[:-1]}ies" if is_like_entry else f"{noun}s"
+        if is_like_entry:
+            noun = f"{noun[:-1]}ies"
+        else:
+            noun = f"{noun}s"
     return f"{number:,} {noun}"
 
 

@@ -83,7 +83,9 @@ def _is_offered(path: str, begin: str) -> bool:
         return False
     if os.path.isabs(begin):
         return path.startswith(begin)
-    return os.sep not in begin and os.path.basename(path).startswith(begin)
+    if os.sep in begin:
+        return False
+    return os.path.basename(path).startswith(begin)
 
 
 def old_or_new(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
@@ -95,7 +97,10 @@ def old_or_new(context: click.Context, _: click.Parameter, incomplete: str) -> I
 
 def _layout(context: click.Context) -> Layout:
     chosen = context.params.get("config_dir")
-    return find_layout(os.path.expanduser(chosen) if chosen else None, os.environ)
+    config_dir = None
+    if chosen:
+        config_dir = os.path.expanduser(chosen)
+    return find_layout(config_dir, os.environ)
 
 
 def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> Items:
@@ -109,7 +114,9 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
         newest_first = all_backups(_layout(context))[::-1]
         for backup in sorted(newest_first, key=lambda backup: not backup.stands):
             manifest = backup.manifest
-            if manifest is None or incomplete not in backup.id:
+            if manifest is None:
+                continue
+            if incomplete not in backup.id:
                 continue
             (old, new), *rest = manifest.moves
             about = f"{manifest.kind} {old} -> {new}"

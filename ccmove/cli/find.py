@@ -150,9 +150,11 @@ def _ask(matches: list[Match], new: str | None, screen: Printer) -> Match:
         for number, match in enumerate(matches, 1):
             about = f"{match.other(new)} ({match.kept}; {match.why})"
             screen.lines([[f"  {number}  ", about]])
-        numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
+        offered = range(len(matches) + 1)
+        numbers = click.Choice([str(number) for number in offered])
         check = partial(numbers.convert, param=None, ctx=None)
-        number = int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
+        answer = prompt("Number, 0 for none", default=NONE, check=check)
+        number = int(answer or NONE)
     if number == 0:
         raise RefusedError("nothing was changed", MISSING)
     return matches[number - 1]
@@ -169,7 +171,11 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
     if new in survey.by_path:
         sessions = survey.by_path[new].sessions
     matches = []
-    for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
+    olds = set(finder.lost)
+    for path in finder.lost:
+        _, outermost = nearest_folder(path)
+        olds.add(outermost)
+    for old in olds:
         for candidate in _best_at(finder, old, new):
             is_weak = sessions and candidate.is_by_name and candidate.against
             if not is_weak:
@@ -249,5 +255,7 @@ def _of_old(survey: Survey, asked: MoveOptions) -> list[Match]:
 def _match(finder: Finder, old: str, candidate: Candidate) -> Match:
     projects = finder.at_or_below(old)
     sessions = sum(project.sessions for project in projects)
-    kept = plural(sessions, "session") if sessions else described(projects[0])
+    kept = described(projects[0])
+    if sessions:
+        kept = plural(sessions, "session")
     return Match(old, candidate, kept)

@@ -181,7 +181,9 @@ def _refuse_other_words(args: list[str]) -> None:
     if word == "help":
         _refuse_unknown_help(rest)
         return
-    if word in (*COMMANDS, *ALIASES) or os.sep in word or os.path.lexists(word):
+    if word in COMMANDS or word in ALIASES:
+        return
+    if os.sep in word or os.path.lexists(word):
         return
     name = _almost(word)
     if name is None or _is_project(word, args):
@@ -255,4 +257,6 @@ app = Commands(
 
 
 def main(args: list[str] | None = None) -> None:
-    sys.exit(end_to_end(app, sys.argv[1:] if args is None else args))
+    if args is None:
+        args = sys.argv[1:]
+    sys.exit(end_to_end(app, args))

@@ -27,7 +27,8 @@ def as_ours(error: BaseException, layout: Layout | None) -> CcmoveError:
     is_ended = isinstance(error, KeyboardInterrupt)
     what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
     if _is_unfinished(layout):
-        what = "interrupted" if is_ended else what
+        if is_ended:
+            what = "interrupted"
         return UnfinishedRunError(f"{what}; the run was not rolled back")
     if is_ended:
         return InterruptedRunError("interrupted; everything is as it was")

@@ -139,7 +139,9 @@ def _older(backups: list[Backup], identifier: str) -> Hint | None:
     """How to undo the newest one before this that can be undone."""
     for backup in reversed(backups):
         manifest = backup.manifest
-        if manifest is None or not backup.stands or manifest.undoes is not None:
+        if manifest is None or manifest.undoes is not None:
+            continue
+        if not backup.stands:
             continue
         if backup.id < identifier:
             old, new = manifest.moves[0]
@@ -190,7 +192,10 @@ def show_run(layout: Layout, part: str | None = None) -> Result:
     backups = all_backups(layout)
     if not backups and part is None:
         raise NothingKnownError("there is no run to show", PAST)
-    identifier = backups[-1].id if part is None else find_id(layout, part)
+    if part is None:
+        identifier = backups[-1].id
+    else:
+        identifier = find_id(layout, part)
     manifest = read_backup(layout, backups, identifier)
     undone = [backup.id for backup in backups if not backup.stands]
     try:
@@ -246,9 +251,13 @@ def _row(layout: Layout, backup: Backup) -> BackupRow:
     size = measured(layout.backups / backup.id).size
     manifest = backup.manifest
     if manifest is None:
-        why = backup.problem.message if backup.problem else None
+        why = None
+        if backup.problem:
+            why = backup.problem.message
         return BackupRow(backup.id, "unreadable", size, why)
-    kind = "settings" if manifest.is_of_settings else manifest.kind
+    kind: str = manifest.kind
+    if manifest.is_of_settings:
+        kind = "settings"
     return BackupRow(
         backup.id,
         "done" if backup.stands else "undone",

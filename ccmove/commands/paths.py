@@ -76,7 +76,8 @@ def _in_another_case(new: str, real: str) -> str:
     """
     if os.path.normcase(new) != os.path.normcase(real):
         return real
-    return os.path.join(os.path.dirname(real), os.path.basename(new))
+    folder = os.path.dirname(real)
+    return os.path.join(folder, os.path.basename(new))
 
 
 def resolve_path(path: str) -> tuple[str, str]:
@@ -253,7 +254,9 @@ class Check:
         """
         new = self.new
         inside = self.inside
-        if inside == self.old or not os.path.isdir(inside):
+        if inside == self.old:
+            return
+        if not os.path.isdir(inside):
             return
         if os.path.lexists(f"{new}/.git"):
             return
