@@ -186,13 +186,14 @@ class State:
     @contextlib.contextmanager
     def problems_of(self, file: Path) -> Iterator[None]:
         """What can't be read is a problem, and must not hide the rest."""
+        name = str(file)
         try:
             yield
         except NotJsonError as error:
-            self.problems[str(file)] = f"not valid JSON ({error})"
+            self.problems[name] = f"not valid JSON ({error})"
         except (CcmoveError, OSError) as error:
-            what = describe(error)
-            self.problems[str(file)] = what.removeprefix(str(file)).lstrip(": ")
+            what = describe(error).removeprefix(name)
+            self.problems[name] = what.lstrip(": ")
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
