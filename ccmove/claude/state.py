@@ -34,6 +34,7 @@ INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
 POINTER = "bridge-pointer.json"
 MEMORY = "memory"
+LINK = "GitHub link"
 # What sessions have outside of their projects, below the config directory.
 BESIDE_SESSIONS = ("file-history", "tasks", "plans", "paste-cache")
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -242,12 +243,15 @@ class State:
                 self.closed.append(self.layout.projects / name)
 
     def known_paths(self, *, history: bool = True) -> set[str]:
-        """Every path that the client knows, wherever it keeps it."""
+        """Every path that the client has data for, wherever it keeps that; a link of a
+        repository is none.
+        """
         paths = set(self.config_paths)  # an error where they can't be read
         if history:
             paths.update(self.prompts)
-        for _, listed in self._lists():
-            paths.update(listed)
+        for noun, listed in self._lists():
+            if noun != LINK:
+                paths.update(listed)
         for project in self.readable(self.directory_names):
             paths |= project.named_paths()
         return paths
@@ -326,7 +330,7 @@ class State:
         with self.problems_of(layout.config_file):
             yield "config entry", self.config_paths
             links = self.repositories.values()
-            yield "GitHub link", chain(*links)
+            yield LINK, chain(*links)
         with self.problems_of(layout.plugins):
             yield "plugin", _paths_in(layout.plugins, "plugins/*/[]/projectPath")
         jobs = layout.jobs.glob("*/state.json")

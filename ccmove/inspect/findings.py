@@ -196,7 +196,7 @@ def _lost_one(finder: Finder, path: str) -> Finding:
     # With none of its own it moves with the nearest one around it that has one.
     around: list[str] = []
     if all(candidate.confidence == "possible" for candidate in candidates):
-        _, *around = ancestors(path)
+        around = ancestors(os.path.dirname(path))
     along = next(filter(finder.homes.get, around), None)
     if along is not None:
         candidates = ()

@@ -335,15 +335,20 @@ class Finder:
         """A checkout beside the lost project that went on where that one ended may be
         it, though its remote is another.
 
-        A neighbour that only was begun to be used then looks the same, so that its name
-        must be similar. Comes from a report: folder and repository were both renamed.
+        Claude Code was used in it since. A neighbour that only was begun to be used
+        then looks the same, so that its name must be similar. Comes from a report:
+        folder and repository were both renamed.
         """
         if os.path.dirname(path) != os.path.dirname(folder):
             return False
         if folder not in self._named and not _are_similar(path, folder):
             return False
-        oldest = self._project(folder).first_used
-        return went_on(folder, oldest, self._project(path).last_session)
+        lost = self._project(path)
+        there = self._project(folder)
+        oldest = there.first_used
+        if oldest is None:
+            return False
+        return went_on(folder, oldest, lost.last_session)
 
     def _unknown_in(self, above: str) -> set[str]:
         """Folders that Claude Code does not know; one that was named always counts."""
@@ -400,6 +405,8 @@ class Finder:
             best = next(iter(self.candidates(old)), None)
             if best is None or best.confidence == "possible":
                 is_proven = False
+                if candidate.basis <= Basis.OUR_MOVE:
+                    continue  # which says where all of it is
                 ours = self._identity_of(old)
                 if not os.path.isdir(new):
                     return False

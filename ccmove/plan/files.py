@@ -115,7 +115,7 @@ def _rewritten_index(text: str, parts: list[Portion], names: NameMap) -> str:
     if residents:
         heir = residents[0]
     for part in parts:
-        if part.index_entries:
+        if part.move.kind == "split":
             leaving = dict(part.index_entries)
             text = index.without(text, leaving)
 

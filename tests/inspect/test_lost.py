@@ -15,6 +15,7 @@ from tests.inspect.conftest import (
     clone,
     examine,
     git,
+    has_state,
     make_repo,
     moved_repo,
     run_ccmove,
@@ -137,6 +138,20 @@ def test_a_parent_is_as_doubtful_as_the_projects_in_it(state: StateBuilder) -> N
     doubt = "it had conversations of its own before that"
     (finding,) = examine(state)
     assert named(finding.candidates) == [("squad", "possible", doubt)]
+
+
+def test_what_came_since_to_a_folder_that_we_moved_follows_it(
+    state: StateBuilder,
+) -> None:
+    """Below its old path, where the new one has no such folder."""
+    old, new = state.code / "team", state.code / "squad"
+    state.project("team")
+    new.mkdir()
+    assert run_ccmove(old, new, state=state).exit == 0
+    state.project("team/lib")
+    done = run_ccmove("-y", old, state=state)
+    assert done.exit == 0, done
+    assert has_state(state, "squad/lib")
 
 
 def test_what_the_whole_home_was_searched_for_can_be_named(
