@@ -1,11 +1,11 @@
 """Every point of a sweep with CCMOVE_EXHAUSTIVE=1 (`make test-all`), a stratified
 sample without.
 
-The sample has the first and the last point, every 12th, every third rename, and all that
-are close to the renames by which a run begins, can be rolled back, and is done. Where
-"every 12th" and "every third" begin is taken from the commit, so that other points have
-their turn with each; CCMOVE_OFFSET=number repeats one. A control, which has to find
-something, takes every rename: then there is a point between any two replacements.
+The sample has the first and the last point, every 12th, every rename (so that there is
+one between any two replacements), and all that are close to the renames by which a run
+begins, can be rolled back, and is done. Where "every 12th" begins is taken from the
+commit, so that other points have their turn with each; CCMOVE_OFFSET=number repeats
+one.
 """
 
 import functools
@@ -19,7 +19,6 @@ import pytest
 
 EXHAUSTIVE = os.environ.get("CCMOVE_EXHAUSTIVE", "") not in ("", "0")
 EVERY, CLOSE = 12, 2
-EVERY_RENAME = 3
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -50,27 +49,20 @@ def offset() -> int:
 
 
 def sampled(
-    points: Sequence[AnyStep],
-    *,
-    close: int = CLOSE,
-    share: int = 1,
-    every_rename: int = 1,
+    points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1
 ) -> list[AnyStep]:
     """The points to try; `close` to a commit are those at most so many calls away (-1:
-    no renames). Of the other renames it is every so many-th.
+    no renames).
 
     `share` is for what is one of many: even with CCMOVE_EXHAUSTIVE only every so
     many-th point.
     """
     every = share if EXHAUSTIVE else EVERY
     chosen = {0, len(points) - 1, *range(offset() % every, len(points), every)}
-    renames = [number for number, point in enumerate(points) if point.renames]
-    if close >= 0:
-        some_of_them = 1 if EXHAUSTIVE else every_rename
-        chosen.update(renames[offset() % some_of_them :: some_of_them])
-        for number in renames:
-            if points[number].commits:
-                chosen.update(range(number - close, number + close + 1))
+    for number, point in enumerate(points):
+        if point.renames and close >= 0:
+            near = close if point.commits else 0
+            chosen.update(range(number - near, number + near + 1))
     return [point for number, point in enumerate(points) if number in chosen]
 
 

@@ -12,7 +12,7 @@ from tests.crash.bench import Bench, age_locks, points_of
 from tests.crash.calls import Point, alike, parse
 from tests.crash.fork import Ended, Job
 from tests.crash.interruptions import interruptions
-from tests.crash.sample import CLOSE, EVERY_RENAME, sampled
+from tests.crash.sample import CLOSE, sampled
 from tests.support.tree import Tree
 
 KILL = "KILL"
@@ -58,8 +58,7 @@ def sweep(
 ) -> Tally:
     """Try every point, or a sample; `try_one` says how it ended and what was wrong."""
     tally = Tally()
-    chosen = sampled(points, close=close, share=share, every_rename=EVERY_RENAME)
-    for point in chosen:
+    for point in sampled(points, close=close, share=share):
         end, problems = try_one(point)
         tally.add(f"{point.name} {point.number}: {point.where}", end, problems)
     return tally
