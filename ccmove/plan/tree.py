@@ -158,33 +158,46 @@ class Tree:
         self._put(path, Node())
 
     def _find(self, path: Path) -> Node:
+        """What differs is known by now; of all else the disk is asked once."""
         node = self._root
-        for name in path.parts:
-            node = self._below(node, name)
+        names = path.parts
+        for depth, name in enumerate(names):
+            child = node.below.get(self._key(name))
+            if child is None:
+                return _on_disk(node, names[depth:])
+            node = child
         return node
-
-    def _below(self, node: Node, name: str) -> Node:
-        """What differs is known by now; of all else the disk is asked."""
-        child = node.below.get(self._key(name))
-        if child is not None:
-            return child
-        if node.now is None or not is_there(node.now / name):
-            return Node(name=name)
-        return Node(node.now / name, name)
 
     def _put(self, path: Path, new: Node) -> None:
         """What it is in is in the tree from now on: something there will differ."""
         node = self._root
-        for name in path.parts[:-1]:
+        *above, last = path.parts
+        for name in above:
             key = self._key(name)
-            node = node.below.setdefault(key, self._below(node, name))
-        new.name = path.name
-        node.below[self._key(path.name)] = new
+            child = node.below.get(key)
+            if child is None:
+                child = _on_disk(node, (name,))
+                node.below[key] = child
+            node = child
+        new.name = last
+        key = self._key(last)
+        node.below[key] = new
 
     def _key(self, name: str) -> str:
         if self._ignores_case:
             return normalize("NFD", name).lower()
         return name
+
+
+def _on_disk(node: Node, names: tuple[str, ...]) -> Node:
+    """What is below a node by these names, none of which will differ."""
+    name = names[-1]
+    if node.now is None:
+        return Node(name=name)
+    now = node.now.joinpath(*names)
+    if not is_there(now):
+        return Node(name=name)
+    return Node(now, name)
 
 
 def moved_by(operations: Iterable[object]) -> dict[Path, Path]:
